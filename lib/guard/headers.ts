@@ -1,0 +1,108 @@
+import { serializeList } from 'structured-headers';
+import type { Decision, PolicyDecision, RuleState } from '../decision.js';
+import type { HeaderMode } from '../sliding-window.options.js';
+
+/** A structured field's integers have at most 15 digits (RFC 9651 section 3.3.1). */
+const MOST = 999_999_999_999_999;
+
+type Field = readonly [name: string, value: string];
+
+/**
+ * The header fields that tell a decision.
+ *
+ * `'standard'` follows the syntax of draft-ietf-httpapi-ratelimit-headers-11: `RateLimit-Policy` and
+ * `RateLimit`, lists over all rules of all policies. `'legacy'` is the `X-RateLimit-*` trio of the
+ * tightest rule, its reset in seconds left. Milliseconds become seconds here and nowhere else,
+ * rounded up.
+ */
+export function headerFields(decision: Decision, mode: HeaderMode): Field[] {
+  const fields: Field[] = [];
+  if (mode === 'standard' || mode === 'both') fields.push(...standardFields(decision));
+  if (mode === 'legacy' || mode === 'both') fields.push(...legacyFields(decision));
+  const retryAfter = retryAfterSeconds(decision);
+  if (retryAfter !== undefined) fields.push(['Retry-After', String(retryAfter)]);
+  return fields;
+}
+
+/** Whole seconds until the same request would pass; undefined: it has passed, or never will. */
+export function retryAfterSeconds({ allowed, retryAfterMs }: Decision): number | undefined {
+  return allowed || retryAfterMs === null ? undefined : Math.max(1, seconds(retryAfterMs));
+}
+
+/** A rule's name in the fields: its policy's, and where that has several rules, its window. */
+export function ruleName(policy: PolicyDecision, index: number): string {
+  if (policy.rules.length === 1) return policy.name;
+  const { windowMs } = policy.rules[index]!;
+  const twin = policy.rules.findIndex((rule) => rule.windowMs === windowMs);
+  return `${policy.name}-${windowText(windowMs)}${twin === index ? '' : `-${index + 1}`}`;
+}
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1000, 's'],
+] as const;
+
+function windowText(ms: number): string {
+  const [size, unit] = UNITS.find(([unitMs]) => ms % unitMs === 0) ?? [1, 'ms'];
+  return `${ms / size}${unit}`;
+}
+
+function standardFields({ policies }: Decision): Field[] {
+  const quotas: [string, Map<string, number>][] = [];
+  const states: [string, Map<string, number>][] = [];
+  for (const policy of policies) {
+    policy.rules.forEach((rule, i) => {
+      const name = ruleName(policy, i);
+      quotas.push([
+        name,
+        new Map([
+          ['q', integer(rule.limit)],
+          ['w', Math.max(1, seconds(rule.windowMs))],
+        ]),
+      ]);
+      const state = new Map([['r', integer(rule.remaining)]]);
+      const window = effectiveWindow(rule);
+      if (window !== undefined) state.set('t', window);
+      states.push([name, state]);
+    });
+  }
+  if (quotas.length === 0) return [];
+  return [
+    ['RateLimit-Policy', serializeList(quotas)],
+    ['RateLimit', serializeList(states)],
+  ];
+}
+
+/**
+ * Seconds within which no more than the remaining units can be used: until the next could pass, or,
+ * so that a client does not take a long window's units at once, that part of the window which they
+ * are of the limit.
+ */
+function effectiveWindow({ limit, windowMs, remaining, retryAfterMs }: RuleState) {
+  if (retryAfterMs === Infinity || limit === 0) return undefined;
+  return seconds(Math.max(retryAfterMs, (remaining / limit) * windowMs));
+}
+
+function legacyFields({ policies }: Decision): Field[] {
+  const rules = policies.flatMap((policy) => policy.rules);
+  const tightest = rules.reduce<RuleState | undefined>(
+    (least, rule) => (least === undefined || rule.remaining < least.remaining ? rule : least),
+    undefined,
+  );
+  if (tightest === undefined) return [];
+  return [
+    ['X-RateLimit-Limit', String(integer(tightest.limit))],
+    ['X-RateLimit-Remaining', String(integer(tightest.remaining))],
+    ['X-RateLimit-Reset', String(seconds(tightest.resetMs))],
+  ];
+}
+
+function integer(value: number): number {
+  return Math.min(value, MOST);
+}
+
+function seconds(ms: number): number {
+  return integer(Math.ceil(ms / 1000));
+}

@@ -1,0 +1,184 @@
+import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
+import type { Plan } from '../algorithms/plan.js';
+import type { Decision } from '../decision.js';
+import { checkInteger } from '../errors.js';
+import { RateLimitException, RateLimitUnavailableException } from '../limiting/exceptions.js';
+import type { RateLimiterService } from '../limiting/rate-limiter.service.js';
+import type { ResolvedOptions } from '../sliding-window.options.js';
+import type { Charge } from '../stores/store.js';
+import { adapterOf, type ContextAdapter } from './contexts/context.js';
+import type { HandlerPolicy, Phase } from './handler-policy.js';
+import { headerFields } from './headers.js';
+import type { PolicyExplorer } from './policy-explorer.js';
+import type { Outcome } from './policy-options.js';
+import { PROBLEM_MEDIA_TYPE, quotaExceeded, temporaryReducedCapacity } from './problem-details.js';
+import { addDecision, type RequestState, stateOf } from './request-state.js';
+import { subjectOf } from './subjects.js';
+
+/** When it is worth asking again while nobody can decide. */
+const UNAVAILABLE_MS = 1000;
+
+/** What both guards do: find the policies, charge them as one decision, tell the client. */
+export class PolicyEnforcer {
+  private readonly logger = new Logger('RateLimit');
+  private readonly reported = new Set<string>();
+
+  constructor(
+    private readonly explorer: PolicyExplorer,
+    private readonly limiter: RateLimiterService,
+    private readonly options: ResolvedOptions,
+  ) {}
+
+  enforce(context: ExecutionContext, phase: Phase): boolean | Promise<boolean> {
+    const policies = this.explorer.policiesOf(context.getClass(), context.getHandler(), phase);
+    if (policies.length === 0) return true;
+    const adapter = adapterOf(context);
+    const state = stateOf(adapter.requestOf(context));
+    const due = policies.filter(({ name, type }) => !state.applied.has(`${name}|${type}`));
+    if (due.length === 0) return true;
+    for (const { name, type } of due) state.applied.add(`${name}|${type}`);
+    return this.apply(due, context, adapter, state);
+  }
+
+  private async apply(
+    policies: readonly HandlerPolicy[],
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+    state: RequestState,
+  ): Promise<boolean> {
+    const applied: HandlerPolicy[] = [];
+    const charges: Charge[] = [];
+    for (const policy of policies) {
+      const charge = await this.chargeOf(policy, context, adapter);
+      if (charge === undefined) continue;
+      applied.push(policy);
+      charges.push(charge);
+    }
+    if (charges.length === 0) return true;
+    const earlier = state.decision;
+    const decision = await this.decide(charges, context, adapter);
+    const merged = addDecision(state, decision);
+    for (const [name, value] of headerFields(merged, this.options.headers)) {
+      adapter.setHeader(context, name, value);
+    }
+    if (decision.allowed) {
+      this.awaitOutcome(applied, charges, decision, context, adapter);
+      return true;
+    }
+    if (earlier !== undefined) await this.limiter.refund(earlier);
+    throw this.denial(applied, decision, merged, context, adapter);
+  }
+
+  private async decide(
+    charges: readonly Charge[],
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): Promise<Decision> {
+    try {
+      return await this.limiter.decide(charges);
+    } catch (error) {
+      throw this.unavailable(error, context, adapter);
+    }
+  }
+
+  /** Undefined: the policy does not apply to this request. */
+  private async chargeOf(
+    policy: HandlerPolicy,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): Promise<Charge | undefined> {
+    try {
+      if (policy.skipIf !== undefined && (await policy.skipIf(context)) === true) return undefined;
+      const plan: Plan =
+        typeof policy.plan === 'function' ? await policy.plan(context) : policy.plan;
+      const cost =
+        typeof policy.cost === 'function'
+          ? checkInteger(await policy.cost(context), `${policy.path} cost`, 0)
+          : policy.cost;
+      const { type, subject } = await subjectOf(policy, context, this.options);
+      const { blockMs, shadow, onStoreError } = policy;
+      return { plan, type, subject, cost, blockMs, shadow, onStoreError };
+    } catch (error) {
+      if (error instanceof HttpException) throw error;
+      this.report(policy, error);
+      // A request that cannot be judged is not let through for that, unless it is said so.
+      if (policy.onStoreError === 'allow' || policy.shadow) return undefined;
+      throw this.unavailable(error, context, adapter);
+    }
+  }
+
+  private report(policy: HandlerPolicy, error: unknown): void {
+    const text = `${policy.path}: ${error instanceof Error ? error.message : String(error)}`;
+    if (this.reported.has(text) || this.reported.size > 1000) return;
+    this.reported.add(text);
+    this.logger.error(`${text}; requests it cannot judge are answered by onStoreError`);
+  }
+
+  private denial(
+    policies: readonly HandlerPolicy[],
+    decision: Decision,
+    merged: Decision,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): RateLimitException {
+    const violated = policies.find(({ name }) => decision.violated.includes(name));
+    const message =
+      typeof violated?.message === 'function' ? violated.message(merged) : violated?.message;
+    if (!this.options.problemDetails) return new RateLimitException(merged, message);
+    adapter.setHeader(context, 'Content-Type', PROBLEM_MEDIA_TYPE);
+    return new RateLimitException(merged, quotaExceeded(merged, message));
+  }
+
+  private unavailable(
+    error: unknown,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): RateLimitUnavailableException {
+    const retryAfterMs =
+      error instanceof RateLimitUnavailableException ? error.retryAfterMs : UNAVAILABLE_MS;
+    adapter.setHeader(context, 'Retry-After', String(Math.ceil(retryAfterMs / 1000)));
+    if (!this.options.problemDetails) {
+      return new RateLimitUnavailableException(retryAfterMs, { cause: error });
+    }
+    adapter.setHeader(context, 'Content-Type', PROBLEM_MEDIA_TYPE);
+    return new RateLimitUnavailableException(retryAfterMs, {
+      cause: error,
+      body: temporaryReducedCapacity(),
+    });
+  }
+
+  /** What does not count is given back once the response is known. */
+  private awaitOutcome(
+    policies: readonly HandlerPolicy[],
+    charges: readonly Charge[],
+    decision: Decision,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): void {
+    const open = policies.flatMap((policy, i) =>
+      policy.countWhen === 'always' ? [] : [{ policy, charge: charges[i]! }],
+    );
+    if (open.length === 0) return;
+    adapter.onFinished(context, (outcome) => {
+      for (const { policy, charge } of open) {
+        if (this.counts(policy, outcome)) continue;
+        this.limiter
+          .refundCharge(decision, charge)
+          .catch((error: unknown) => this.report(policy, error));
+      }
+    });
+  }
+
+  private counts({ countWhen, path }: HandlerPolicy, outcome: Outcome): boolean {
+    const failed = !outcome.completed || (outcome.status ?? 0) >= 400;
+    if (countWhen === 'failure') return failed;
+    if (countWhen === 'success') return !failed;
+    if (countWhen === 'always') return true;
+    try {
+      return countWhen(outcome);
+    } catch (error) {
+      this.logger.error(`${path} countWhen: ${String(error)}; the request counts`);
+      return true;
+    }
+  }
+}

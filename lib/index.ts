@@ -1,0 +1,41 @@
+export { SlidingWindowModule } from './sliding-window.module.js';
+export type { HeaderMode, SlidingWindowOptions } from './sliding-window.options.js';
+
+export { RateLimit, RateLimitInfo, SkipRateLimit } from './guard/rate-limit.decorator.js';
+export { LimitType, type SubjectType } from './rules/limit-type.js';
+export type {
+  CountWhen,
+  LimitTypeInput,
+  NamedPolicyOptions,
+  Outcome,
+  PolicyOptions,
+  RateLimitOptions,
+  RulesInput,
+} from './guard/policy-options.js';
+export type { Duration } from './rules/duration.js';
+export type { AlgorithmName, Rule } from './rules/rule.js';
+export type { PolicyDefinition, StoreErrorPolicy } from './rules/policy.js';
+
+export {
+  type ConsumeOptions,
+  type PolicyReference,
+  RateLimiterService,
+  type WaitOptions,
+} from './limiting/rate-limiter.service.js';
+export {
+  type EventOptions,
+  type SlicedCounter,
+  SlidingWindowService,
+} from './counting/sliding-window.service.js';
+export type { Decision, DecisionSource, PolicyDecision, RuleState } from './decision.js';
+
+export { type ConfigErrorCode, RateLimitConfigError } from './errors.js';
+export { RateLimitException, RateLimitUnavailableException } from './limiting/exceptions.js';
+
+export { RateLimitGuard } from './guard/rate-limit.guard.js';
+export { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
+
+export type { Clock } from './clock.js';
+export type { RedisOption } from './stores/redis/connection.js';
+export { type RedisClient, ScriptRunner } from './stores/redis/script-runner.js';
+export type { Script } from './stores/redis/scripts.js';

@@ -1,0 +1,132 @@
+import {
+  type DynamicModule,
+  Inject,
+  Logger,
+  Module,
+  type OnApplicationShutdown,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { SlidingWindowService } from './counting/sliding-window.service.js';
+import { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
+import { PolicyEnforcer } from './guard/policy-enforcer.js';
+import { PolicyExplorer } from './guard/policy-explorer.js';
+import { RateLimitGuard } from './guard/rate-limit.guard.js';
+import { namedPolicies } from './guard/named-policies.js';
+import { Policies } from './limiting/policies.js';
+import { RateLimiterService } from './limiting/rate-limiter.service.js';
+import {
+  type ASYNC_OPTIONS_TYPE,
+  ConfigurableModuleClass,
+  SLIDING_WINDOW_OPTIONS,
+} from './sliding-window.module-definition.js';
+import {
+  type ResolvedOptions,
+  resolveOptions,
+  type SlidingWindowOptions,
+} from './sliding-window.options.js';
+import { ScriptRunner } from './stores/redis/script-runner.js';
+import { Stores } from './stores/stores.js';
+
+const RESOLVED_OPTIONS = Symbol('resolved options');
+
+/** Rate limits and sliding-window counters for the whole application. */
+@Module({
+  providers: [
+    {
+      provide: RESOLVED_OPTIONS,
+      inject: [SLIDING_WINDOW_OPTIONS],
+      useFactory: (options?: SlidingWindowOptions) => resolveOptions(options),
+    },
+    {
+      provide: Policies,
+      inject: [RESOLVED_OPTIONS],
+      useFactory: (options: ResolvedOptions) => namedPolicies(options),
+    },
+    {
+      provide: Stores,
+      // Policies first: a wrong one is told before anything is opened.
+      inject: [RESOLVED_OPTIONS, Policies],
+      useFactory: (options: ResolvedOptions) => new Stores(options),
+    },
+    {
+      provide: ScriptRunner,
+      inject: [Stores],
+      useFactory: (stores: Stores) => stores.runner,
+    },
+    {
+      provide: RateLimiterService,
+      inject: [Stores, Policies, RESOLVED_OPTIONS],
+      useFactory: (stores: Stores, policies: Policies, options: ResolvedOptions) =>
+        new RateLimiterService(stores.limits, policies, stores.clock, options.ipv6Prefix),
+    },
+    {
+      provide: SlidingWindowService,
+      inject: [Stores],
+      useFactory: (stores: Stores) => new SlidingWindowService(stores.counters),
+    },
+    {
+      provide: PolicyExplorer,
+      inject: [RESOLVED_OPTIONS],
+      useFactory: (options: ResolvedOptions) => new PolicyExplorer(options),
+    },
+    {
+      provide: PolicyEnforcer,
+      inject: [PolicyExplorer, RateLimiterService, RESOLVED_OPTIONS],
+      useFactory: (
+        explorer: PolicyExplorer,
+        limiter: RateLimiterService,
+        options: ResolvedOptions,
+      ) => new PolicyEnforcer(explorer, limiter, options),
+    },
+    RateLimitGuard,
+    GlobalRateLimitGuard,
+  ],
+  exports: [ScriptRunner, RateLimiterService, SlidingWindowService, PolicyEnforcer],
+})
+export class SlidingWindowModule
+  extends ConfigurableModuleClass
+  implements OnModuleInit, OnApplicationShutdown
+{
+  private readonly logger = new Logger('SlidingWindow');
+
+  constructor(
+    @Inject(RESOLVED_OPTIONS) options: ResolvedOptions,
+    private readonly stores: Stores,
+    explorer: PolicyExplorer,
+    modules: ModulesContainer,
+    config: ApplicationConfig,
+    guard: RateLimitGuard,
+    globalGuard: GlobalRateLimitGuard,
+  ) {
+    super();
+    explorer.explore(modules, guard);
+    // Guards of the application run in the order in which they are added, and those provided as
+    // APP_GUARD are added when every provider exists: ours is before them all.
+    if (options.globalGuard) config.addGlobalGuard(globalGuard);
+  }
+
+  /**
+   * @example
+   * SlidingWindowModule.forRoot({ redis: 'redis://localhost:6379' })
+   */
+  static override forRoot(
+    options: SlidingWindowOptions & { isGlobal?: boolean } = {},
+  ): DynamicModule {
+    return super.forRoot(options);
+  }
+
+  /** With `useFactory`, or a class or provider with `create(): SlidingWindowOptions`. */
+  static override forRootAsync(options: typeof ASYNC_OPTIONS_TYPE): DynamicModule {
+    return super.forRootAsync(options);
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.stores.open();
+    this.logger.log(this.stores.description);
+  }
+
+  onApplicationShutdown(): void {
+    this.stores.close();
+  }
+}

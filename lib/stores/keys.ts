@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import type { PlanState } from '../algorithms/plan.js';
+import type { Charge } from './store.js';
+
+/** Above this a text is replaced by its digest, so that every key is bounded. */
+const LONGEST_PLAIN = 64;
+
+/** Characters that stand for themselves. Not among them: what a key's own form uses, % and #. */
+const PLAIN = new Uint8Array(128);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~@+:/=,') {
+  PLAIN[char.charCodeAt(0)] = 1;
+}
+
+/**
+ * Caller's text as part of a key: injective and bounded. Two different texts never give one result,
+ * whatever they hold (braces, separators, NUL, lone surrogates, nothing at all), and none gives a
+ * result that ends a hash tag. Long texts become `#` and their SHA-256.
+ */
+export function encodeText(text: string): string {
+  if (text.length > LONGEST_PLAIN) return digest(text);
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 128 || PLAIN[code] === 0) return escape(text);
+  }
+  return text === '' ? '%' : text;
+}
+
+function escape(text: string): string {
+  let result = '';
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 128 && PLAIN[code] === 1) result += text[i];
+    else if (code < 256) result += '%' + code.toString(16).padStart(2, '0');
+    else result += '%u' + code.toString(16).padStart(4, '0');
+  }
+  return result.length > 2 * LONGEST_PLAIN ? digest(text) : result;
+}
+
+function digest(text: string): string {
+  // UTF-16 keeps lone surrogates apart, which UTF-8 would all turn into one character.
+  return '#' + createHash('sha256').update(text, 'utf16le').digest('base64url');
+}
+
+/** `<prefix>:{<policy>|<type>|<subject>}:<state>`; braces hold all states of a policy on one slot. */
+export function limitKey(prefix: string, charge: Charge, state: PlanState): string {
+  return `${prefix}:{${charge.plan.policy}|${charge.type}|${encodeText(charge.subject)}}:${state.suffix}`;
+}
+
+/** `<prefix>:{counter|<key>}:<state>`. */
+export function counterKey(prefix: string, key: string, state: string): string {
+  return `${prefix}:{counter|${encodeText(key)}}:${state}`;
+}
+
+export const EVENT_LOG = 'event-log';
+
+export function sliceRing(sliceMs: number, slices: number): string {
+  return `slice-ring.${sliceMs}x${slices}`;
+}

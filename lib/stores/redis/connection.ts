@@ -1,0 +1,102 @@
+import { createRequire } from 'node:module';
+import type * as Ioredis from 'ioredis';
+import type { Cluster, ClusterNode, ClusterOptions, Redis, RedisOptions } from 'ioredis';
+import { checkKeys, configError } from '../../errors.js';
+import type { RedisClient } from './script-runner.js';
+
+/** Where Redis is: a URL, ioredis options, nodes of a cluster, or a client that stays yours. */
+export type RedisOption =
+  string | RedisOptions | { cluster: ClusterNode[]; options?: ClusterOptions } | Redis | Cluster;
+
+/** A client and whether it is ours to close. */
+export interface Connection {
+  readonly client: RedisClient;
+  readonly owned: boolean;
+}
+
+/** Checks the form only; nothing of the value is shown, because it may hold a password. */
+export function parseRedisOption(value: unknown, path: string): RedisOption {
+  if (typeof value === 'string') {
+    if (!/^(rediss?|unix):\/\/.|^\//.test(value)) {
+      throw configError.badValue(path, 'the string given', `a URL like 'redis://localhost:6379'`);
+    }
+    return value;
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw configError.badValue(
+      path,
+      value,
+      'a URL, ioredis options, { cluster, options } or a client',
+    );
+  }
+  if ('cluster' in value) {
+    const { cluster } = checkKeys(value, ['cluster', 'options'], path);
+    if (!Array.isArray(cluster) || cluster.length === 0) {
+      throw configError.badValue(`${path}.cluster`, cluster, 'an array of nodes');
+    }
+  }
+  return value;
+}
+
+/** By structure: the application may have another copy of ioredis. */
+function isClient(value: object): value is RedisClient {
+  return 'evalsha' in value && typeof value.evalsha === 'function';
+}
+
+export function isCluster(client: RedisClient): client is Cluster {
+  return (client as { isCluster?: boolean }).isCluster === true;
+}
+
+/** What every connection of ours has: it fails at once, and nothing is sent twice or late. */
+const OWN = { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 1000 } as const;
+
+/** Opens what is described, adopts what is given. */
+export function connect(option: RedisOption): Connection {
+  if (typeof option === 'object' && isClient(option)) return { client: option, owned: false };
+  const client = open(option);
+  // Without a listener ioredis prints every failed attempt; what fails is told where it is asked.
+  client.on('error', () => undefined);
+  return { client, owned: true };
+}
+
+function open(option: Exclude<RedisOption, Redis | Cluster>): RedisClient {
+  const ioredis = loadIoredis();
+  if (typeof option === 'string') return new ioredis.Redis(option, OWN);
+  if ('cluster' in option) {
+    const { cluster, options } = option;
+    return new ioredis.Cluster(cluster, {
+      enableOfflineQueue: false,
+      ...options,
+      redisOptions: { ...OWN, ...options?.redisOptions },
+    });
+  }
+  return new ioredis.Redis({ ...OWN, ...option });
+}
+
+/** Resolves when the client can be used, or when it is clear that it cannot be for now. */
+export async function untilReady(client: RedisClient, timeoutMs: number): Promise<void> {
+  if (client.status === 'ready') return;
+  if (client.status === 'wait') client.connect().catch(() => undefined);
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      client.off('ready', done);
+      resolve();
+    };
+    const timer = setTimeout(done, timeoutMs);
+    client.once('ready', done);
+  });
+}
+
+export function close({ client, owned }: Connection): void {
+  if (owned) client.disconnect();
+}
+
+/** Only here, and only when Redis is used: the package works without ioredis. */
+function loadIoredis(): typeof Ioredis {
+  try {
+    return createRequire(import.meta.url)('ioredis') as typeof Ioredis;
+  } catch {
+    throw configError.missingPackage('ioredis', 'for the option `redis`');
+  }
+}

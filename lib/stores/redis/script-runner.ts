@@ -1,0 +1,35 @@
+import type { Cluster, Redis } from 'ioredis';
+import type { Script } from './scripts.js';
+
+/** A connection as the library uses it: a standalone client or a Cluster, of ioredis 5 or 6. */
+export type RedisClient = Redis | Cluster;
+
+/**
+ * Runs scripts: the core under all limits and counters, and the only code that speaks to the client.
+ *
+ * A script goes out by its hash; only when the server answers NOSCRIPT (restarted, flushed, failed
+ * over, a node of the cluster that has not seen it) its text is sent, once. No other error is
+ * retried, because the script may have run.
+ *
+ * @example
+ * const hello = { name: 'hello', source: "return ARGV[1]", sha: sha1("return ARGV[1]") };
+ * await scripts.run(hello, [], ['world']); // 'world'
+ */
+export class ScriptRunner {
+  constructor(readonly client: RedisClient) {}
+
+  /** The server's reply, as ioredis gives it; rejects with the client's error. */
+  async run(
+    script: Script,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    const rest = [...keys, ...args];
+    try {
+      return await this.client.evalsha(script.sha, keys.length, ...rest);
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return this.client.eval(script.source, keys.length, ...rest);
+    }
+  }
+}

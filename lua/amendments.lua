@@ -1,0 +1,25 @@
+--[[
+  amendments: the operations on limits: what changes a state outside of a decision.
+
+  refund   algorithm, cost, chargedAt, numbers...
+  block    algorithm, durationMs (0 lifts the block), numbers...
+  reset    nothing; forgets the state, and a block with it
+  Cost     that of the algorithm
+]]
+local operations = {}
+
+function operations.refund(key, first, count)
+  local numbers = ints(first + 3, count - 3)
+  algorithms[ARGV[first]].refund(key, numbers, int(ARGV[first + 1]), int(ARGV[first + 2]))
+  return {}
+end
+
+function operations.block(key, first, count)
+  local numbers, duration = ints(first + 2, count - 2), int(ARGV[first + 1])
+  algorithms[ARGV[first]].block(key, numbers, duration > 0 and now + duration or 0)
+  return {}
+end
+
+function operations.reset(key)
+  return { call('DEL', key) }
+end
