@@ -29,7 +29,8 @@ export function parseRedisOption(value: unknown, path: string): RedisOption {
       'a URL, ioredis options, { cluster, options } or a client',
     );
   }
-  if ('cluster' in value) {
+  // A client has a method of that name.
+  if (!isClient(value) && 'cluster' in value) {
     const { cluster } = checkKeys(value, ['cluster', 'options'], path);
     if (!Array.isArray(cluster) || cluster.length === 0) {
       throw configError.badValue(`${path}.cluster`, cluster, 'an array of nodes');
