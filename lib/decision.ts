@@ -50,14 +50,17 @@ export interface Decision {
   readonly decidedAt: number;
 }
 
-const NONE: readonly string[] = Object.freeze([]);
+const NONE: readonly never[] = Object.freeze([]);
 
-/** What a decision charged, so that it can be given back. Not part of what a user sees. */
-export type Receipts = readonly unknown[];
+/** What a decision was about, as far as this file has to know. */
+interface Chargeable {
+  readonly shadow: boolean;
+}
 
 class DecisionValue implements Decision {
-  /** Private, so that neither a copy, nor JSON, nor a comparison shows it. */
-  #receipts: Receipts = NONE;
+  /** Private, so that neither a copy, nor JSON, nor a comparison shows them. */
+  readonly #charges: readonly Chargeable[];
+  readonly #parts: readonly Decision[];
 
   constructor(
     readonly allowed: boolean,
@@ -67,30 +70,39 @@ class DecisionValue implements Decision {
     readonly source: DecisionSource,
     readonly shadow: boolean,
     readonly decidedAt: number,
-  ) {}
-
-  static attach(decision: Decision, receipts: Receipts): void {
-    if (#receipts in decision) decision.#receipts = receipts;
+    charges: readonly Chargeable[],
+    parts: readonly Decision[],
+  ) {
+    this.#charges = charges;
+    this.#parts = parts;
   }
 
-  static receiptsOf(decision: unknown): Receipts | undefined {
-    return typeof decision === 'object' && decision !== null && #receipts in decision
-      ? decision.#receipts
-      : undefined;
+  static chargesOf(decision: Decision): readonly Chargeable[] {
+    return #charges in decision && decision.allowed ? decision.#charges : NONE;
+  }
+
+  static partsOf(decision: unknown): readonly Decision[] | undefined {
+    if (typeof decision !== 'object' || decision === null || !(#parts in decision))
+      return undefined;
+    return decision.#parts.length > 0 ? decision.#parts : [decision];
   }
 }
 
-export const attachReceipts = (decision: Decision, receipts: Receipts): void =>
-  DecisionValue.attach(decision, receipts);
+/** What the decision charged, to be given back: nothing if it denied. */
+export function chargesOf<C extends Chargeable>(decision: Decision): readonly C[] {
+  const charges = DecisionValue.chargesOf(decision) as readonly C[];
+  // A shadow policy is charged only when every policy would have admitted.
+  return decision.shadow ? charges.filter((charge) => !charge.shadow) : charges;
+}
 
-/** Undefined for what is no decision of this process. */
-export const receiptsOf = (decision: unknown): Receipts | undefined =>
-  DecisionValue.receiptsOf(decision);
+/** The decisions of which this one was merged, or itself; undefined for what is none of ours. */
+export const partsOf = (decision: unknown): readonly Decision[] | undefined =>
+  DecisionValue.partsOf(decision);
 
 /** The only way a decision is made: everything else follows from what each policy said. */
 export function decide(
   policies: readonly PolicyDecision[],
-  isShadow: (index: number) => boolean,
+  charges: readonly Chargeable[],
   source: DecisionSource,
   decidedAt: number,
 ): Decision {
@@ -100,13 +112,14 @@ export function decide(
   for (let i = 0; i < policies.length; i++) {
     const policy = policies[i]!;
     if (policy.allowed) continue;
-    if (isShadow(i)) {
+    if (charges[i]!.shadow) {
       shadow = true;
       continue;
     }
-    (violated ??= []).push(policy.name);
-    for (const rule of policy.rules) {
-      retryAfterMs = Math.max(retryAfterMs ?? 0, rule.retryAfterMs);
+    if (violated === undefined) violated = [policy.name];
+    else violated.push(policy.name);
+    for (let r = 0; r < policy.rules.length; r++) {
+      retryAfterMs = Math.max(retryAfterMs ?? 0, policy.rules[r]!.retryAfterMs);
     }
   }
   return new DecisionValue(
@@ -117,6 +130,8 @@ export function decide(
     source,
     shadow,
     decidedAt,
+    charges,
+    NONE,
   );
 }
 
@@ -124,7 +139,7 @@ export function decide(
 export function merge(first: Decision, second: Decision): Decision {
   const denials = [first, second].filter((one) => !one.allowed);
   const waits = denials.map((one) => one.retryAfterMs);
-  const merged = new DecisionValue(
+  return new DecisionValue(
     denials.length === 0,
     [...first.policies, ...second.policies],
     waits.length === 0 || waits.includes(null) ? null : Math.max(...(waits as number[])),
@@ -132,7 +147,7 @@ export function merge(first: Decision, second: Decision): Decision {
     second.source === 'fallback' ? second.source : first.source,
     first.shadow || second.shadow,
     Math.max(first.decidedAt, second.decidedAt),
+    NONE,
+    [...(partsOf(first) ?? NONE), ...(partsOf(second) ?? NONE)],
   );
-  attachReceipts(merged, [...(receiptsOf(first) ?? NONE), ...(receiptsOf(second) ?? NONE)]);
-  return merged;
 }

@@ -9,14 +9,16 @@
 local operations = {}
 
 function operations.refund(key, first, count)
-  local numbers = ints(first + 3, count - 3)
-  algorithms[ARGV[first]].refund(key, numbers, int(ARGV[first + 1]), int(ARGV[first + 2]))
+  local algorithm = algorithms[ARGV[first]]
+  local numbers = numbers_of(first + 3, count - 3, algorithm.width)
+  algorithm.refund(key, numbers, int(ARGV[first + 1]), int(ARGV[first + 2]))
   return {}
 end
 
 function operations.block(key, first, count)
-  local numbers, duration = ints(first + 2, count - 2), int(ARGV[first + 1])
-  algorithms[ARGV[first]].block(key, numbers, duration > 0 and now + duration or 0)
+  local algorithm, duration = algorithms[ARGV[first]], int(ARGV[first + 1])
+  local numbers = numbers_of(first + 2, count - 2, algorithm.width)
+  algorithm.block(key, numbers, duration > 0 and now + duration or 0)
   return {}
 end
 

@@ -19,9 +19,9 @@ local function packed_load(key, size)
   return data, (parse('<d', data, size + 1))
 end
 
--- Writes the state, and again the block if it still stands.
+-- Writes the state, and the block behind it: one that is over goes with the next charge.
 local function packed_save(key, data, life_ms, blocked_until)
-  if blocked_until > now then
+  if blocked_until > 0 then
     data = data .. pack('<d', blocked_until)
     life_ms = max(life_ms, blocked_until - now)
   end

@@ -2,7 +2,8 @@
   prelude: what every script starts with; the only names a fragment may use besides its own.
 
   ARGV     [1] the time: '' for the server's TIME, else integer milliseconds since the epoch
-  Gives    call floor ceil max min pack parse rep; now, now_text; int ints whole text_of NEVER GRACE_MS
+  Gives    call floor ceil max min pack parse rep; now, now_text; int positive whole numbers_of
+           text_of NEVER GRACE_MS
   Cost     O(1)
   Source   TIME is read once: two reads in one script may differ (Redis before 7.2)
 ]]
@@ -28,10 +29,23 @@ local function int(text)
   return n
 end
 
-local function ints(first, count)
+local function positive(text)
+  local n = int(text)
+  if n == 0 then
+    error('SWARG 0 where at least 1 is needed', 0)
+  end
+  return n
+end
+
+-- The numbers of a state's rules, `width` for each: first its limit, which alone may be 0.
+local function numbers_of(first, count, width)
+  if count < width or count % width > 0 then
+    error('SWARG not numbers of whole rules: ' .. count, 0)
+  end
   local numbers = {}
   for i = 1, count do
-    numbers[i] = int(ARGV[first + i - 1])
+    local read = i % width == 1 and int or positive
+    numbers[i] = read(ARGV[first + i - 1])
   end
   return numbers
 end

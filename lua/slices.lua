@@ -13,8 +13,14 @@
 ]]
 local ZERO = pack('<d', 0)
 
+-- More would make every write of a key rewrite tens of kilobytes.
+local MOST_SLICES = 3600
+
 -- The bytes of one ring of `windows` windows whose longest has n slices.
 local function slices_size(windows, n)
+  if n > MOST_SLICES then
+    error('SWARG more than 3600 slices', 0)
+  end
   return 8 * (1 + windows + n + 1)
 end
 
@@ -50,8 +56,37 @@ local function slices_write(data, from, windows, n, slice, add, sums)
       local newest = parse('<d', data, stop - 7)
       counts = string.sub(data, first, stop - 8) .. pack('<d', newest + add)
     else
-      counts = string.sub(data, first + 8 * passed, stop) .. rep(ZERO, passed - 1) .. pack('<d', add)
+      local kept = string.sub(data, first + 8 * passed, stop)
+      counts = kept .. rep(ZERO, passed - 1) .. pack('<d', add)
     end
   end
   return table.concat(head) .. counts
+end
+
+-- The ring after the clock has stepped back to slice `slice`: what lies later counts in that
+-- slice, and what lies before stays, so nothing leaves earlier than it would have. `lengths` has
+-- the slices of each window, the longest first.
+local function slices_step_back(data, from, lengths, slice)
+  local windows, n = #lengths, lengths[1]
+  local back = parse('<d', data, from) - slice
+  local counts = {}
+  for i = 0, n do
+    counts[i] = 0
+  end
+  for i = 0, n do
+    local place = min(i + back, n)
+    counts[place] = counts[place] + parse('<d', data, from + 8 * (1 + windows + i))
+  end
+  local ring = { pack('<d', slice) }
+  for w = 1, windows do
+    local sum = 0
+    for i = n - lengths[w], n do
+      sum = sum + counts[i]
+    end
+    ring[w + 1] = pack('<d', sum)
+  end
+  for i = 0, n do
+    ring[windows + 2 + i] = pack('<d', counts[i])
+  end
+  return string.sub(data, 1, from - 1) .. table.concat(ring) .. string.sub(data, from + 8 * #ring)
 end

@@ -30,7 +30,7 @@ export function recordEvent(
   refresh(log, windowMs, now);
   const seen = id === undefined ? undefined : log.ids.get(id);
   if (seen === undefined || seen.at <= now - windowMs) {
-    if (seen !== undefined) removeEvent(log, id!);
+    if (seen !== undefined) removeEvent(log, id!, now);
     const event = { at: now, id };
     log.events.push(event);
     if (id !== undefined) log.ids.set(id, event);
@@ -39,7 +39,8 @@ export function recordEvent(
 }
 
 export function countEvents(log: EventLog, windowMs: number, now: number): number {
-  return log.events.length - firstAfter(log, now - windowMs);
+  // Of a longer window than any used before, only what has been kept is known.
+  return log.events.length - firstAfter(log, now - Math.min(windowMs, log.longestMs));
 }
 
 /** Counts per part of the window, oldest first. */
@@ -49,11 +50,12 @@ export function eventTimeline(
   buckets: number,
   now: number,
 ): number[] {
-  let from = firstAfter(log, now - windowMs);
+  const kept = now - log.longestMs;
+  let from = firstAfter(log, Math.max(now - windowMs, kept));
   return Array.from({ length: buckets }, (_, i) => {
     const last = i === buckets - 1;
     const end = now - windowMs + Math.floor((windowMs * (i + 1)) / buckets);
-    const to = last ? log.events.length : firstAfter(log, end);
+    const to = last ? log.events.length : firstAfter(log, Math.max(end, kept));
     const count = to - from;
     from = to;
     return count;
@@ -61,16 +63,15 @@ export function eventTimeline(
 }
 
 /** O(n): an event may be taken out of the middle. */
-export function removeEvent(log: EventLog, id: string): boolean {
+export function removeEvent(log: EventLog, id: string, now: number): boolean {
   const event = log.ids.get(id);
-  if (event === undefined) return false;
+  if (event === undefined || event.at <= now - log.longestMs) return false;
   log.ids.delete(id);
   log.events.splice(log.events.indexOf(event, log.first), 1);
   return true;
 }
 
 function refresh(log: EventLog, windowMs: number, now: number): void {
-  log.longestMs = Math.max(log.longestMs, windowMs);
   for (let i = log.events.length - 1; i >= log.first && log.events[i]!.at > now; i--) {
     log.events[i]!.at = now;
   }
@@ -79,6 +80,8 @@ function refresh(log: EventLog, windowMs: number, now: number): void {
     const { id } = log.events[log.first]!;
     if (id !== undefined) log.ids.delete(id);
   }
+  const empty = log.first === log.events.length;
+  log.longestMs = empty ? windowMs : Math.max(log.longestMs, windowMs);
   // Half of the array is gone: moving the rest costs no more than what was pushed since.
   if (log.first > 32 && log.first * 2 > log.events.length) {
     log.events = log.events.slice(log.first);

@@ -8,10 +8,12 @@ import {
   type ResolvedRule,
 } from './algorithm.js';
 
-/** Per rule: the number of the window (floor(now / windowMs)) and the units in it. */
+/** Per rule: the number of the window (floor(at / windowMs)) and the units in it. */
 interface FixedWindowState {
   readonly indexes: number[];
   readonly counts: number[];
+  /** The clock has stepped back over an edge: a count stands until the window after the present ends. */
+  ahead: boolean;
 }
 
 /**
@@ -42,12 +44,14 @@ export const fixedWindow: Algorithm<ResolvedRule, FixedWindowState> = {
       const limit = numbers[2 * i]!;
       const window = numbers[2 * i + 1]!;
       const current = Math.floor(now / window);
-      const ends = window - (now % window);
+      let index = current;
       let count = 0;
-      if (state !== undefined) {
-        if (state.indexes[i]! >= current) count = state.counts[i]!;
-        if (state.indexes[i]! > current) ahead = AHEAD;
+      if (state !== undefined && state.indexes[i]! >= current) {
+        index = Math.min(state.indexes[i]!, current + 1);
+        count = state.counts[i]!;
+        if (state.indexes[i]! > current + 1) ahead = AHEAD;
       }
+      const ends = (index + 1) * window - now;
       let retryAfter = 0;
       if (!(count + cost <= limit)) {
         verdict = 0;
@@ -62,10 +66,13 @@ export const fixedWindow: Algorithm<ResolvedRule, FixedWindowState> = {
   },
 
   repair(state, numbers, now) {
+    state.ahead = false;
     for (let i = 0; i < numbers.length / 2; i++) {
       const current = Math.floor(now / numbers[2 * i + 1]!);
       if (state.indexes[i]! < current) state.counts[i] = 0;
-      state.indexes[i] = current;
+      // Passing an edge again gives no new limit; a jump back delays by one window, not by the jump.
+      state.indexes[i] = Math.min(Math.max(state.indexes[i]!, current), current + 1);
+      if (state.indexes[i]! > current) state.ahead = true;
     }
     return state;
   },
@@ -76,15 +83,15 @@ export const fixedWindow: Algorithm<ResolvedRule, FixedWindowState> = {
       state ?? {
         indexes: new Array<number>(rules).fill(0),
         counts: new Array<number>(rules).fill(0),
+        ahead: false,
       },
       numbers,
       now,
     );
     for (let i = 0; i < rules; i++) {
-      const window = numbers[2 * i + 1]!;
       next.counts[i]! += cost;
       reply[at]! -= cost;
-      reply[at + 2] = window - (now % window);
+      reply[at + 2] = (next.indexes[i]! + 1) * numbers[2 * i + 1]! - now;
       at += 3;
     }
     return next;
@@ -93,13 +100,12 @@ export const fixedWindow: Algorithm<ResolvedRule, FixedWindowState> = {
   refund(state, numbers, cost, chargedAt, now) {
     const next = fixedWindow.repair(state, numbers, now);
     for (let i = 0; i < numbers.length / 2; i++) {
-      const window = numbers[2 * i + 1]!;
-      if (Math.floor(chargedAt / window) === Math.floor(now / window)) {
+      if (Math.floor(chargedAt / numbers[2 * i + 1]!) === next.indexes[i]) {
         next.counts[i] = Math.max(0, next.counts[i]! - cost);
       }
     }
     return next;
   },
 
-  lifeMs: (_, numbers) => numbers[1]!,
+  lifeMs: (state, numbers) => (state?.ahead ? 2 * numbers[1]! : numbers[1]!),
 };

@@ -1,4 +1,4 @@
-import { advance, newSlices, type Slices, slicesSum } from './slices.js';
+import { advance, newSlices, type Slices, slicesSum, stepBack } from './slices.js';
 
 /** Counts per slice of time and over a window of n slices; twin of lua/counters/slice-ring.lua. */
 export type SliceRing = Slices;
@@ -12,8 +12,8 @@ export function addToSlice(
   now: number,
 ): { ring: SliceRing; slice: number; window: number } {
   const present = Math.floor(now / sliceMs);
-  const next = ring ?? newSlices(1, slices, present);
-  moveTo(next, slices, present);
+  const next = ringAt(ring, slices, present) ?? newSlices(1, slices, present);
+  advance(next, present, [slicesSum(next, 0, slices, present)]);
   const window = next.sums[0]! + by;
   if (!Number.isSafeInteger(window)) throw new RangeError('the window would hold more than 2^53-1');
   next.sums[0] = window;
@@ -28,12 +28,13 @@ export function readSlices(
   slices: number,
   now: number,
 ): number[] {
-  const passed = ring === undefined ? 0 : Math.max(0, Math.floor(now / sliceMs) - ring.last);
-  return Array.from({ length: slices + 1 }, (_, i) => ring?.counts[i + passed] ?? 0);
+  const present = Math.floor(now / sliceMs);
+  const held = ringAt(ring, slices, present);
+  const passed = held === undefined ? 0 : present - held.last;
+  return Array.from({ length: slices + 1 }, (_, i) => held?.counts[i + passed] ?? 0);
 }
 
-function moveTo(ring: SliceRing, slices: number, present: number): void {
-  // A clock that has stepped back: the newest slice written is taken for the present one.
-  if (ring.last >= present) ring.last = present;
-  else advance(ring, present, [slicesSum(ring, 0, slices, present)]);
+/** Where the clock has stepped back, what lies in later slices counts in the present one. */
+function ringAt(ring: SliceRing | undefined, slices: number, present: number) {
+  return ring !== undefined && ring.last > present ? stepBack(ring, [slices], present) : ring;
 }

@@ -43,3 +43,21 @@ export function advance(slices: Slices, slice: number, sums: readonly number[]):
   slices.last = slice;
   for (let w = 0; w < sums.length; w++) slices.sums[w] = sums[w]!;
 }
+
+/**
+ * The ring after the clock has stepped back to slice `slice`: what lies later counts in that slice,
+ * and what lies before stays, so nothing leaves earlier than it would have. `lengths` has the slices
+ * of each window, the longest first.
+ */
+export function stepBack(slices: Slices, lengths: readonly number[], slice: number): Slices {
+  const n = slices.counts.length - 1;
+  const back = slices.last - slice;
+  const counts = new Float64Array(n + 1);
+  for (let i = 0; i <= n; i++) counts[Math.min(i + back, n)]! += slices.counts[i]!;
+  const sums = lengths.map((length) => {
+    let sum = 0;
+    for (let i = n - length; i <= n; i++) sum += counts[i]!;
+    return sum;
+  });
+  return { last: slice, sums, counts };
+}

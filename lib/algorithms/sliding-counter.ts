@@ -1,6 +1,6 @@
 import { checkInteger, checkKeys } from '../errors.js';
 import { ADMITS, AHEAD, type Algorithm, NEVER, type ResolvedRule } from './algorithm.js';
-import { advance, MOST_SLICES, newSlices, type Slices, slicesSum } from './slices.js';
+import { advance, MOST_SLICES, newSlices, type Slices, slicesSum, stepBack } from './slices.js';
 
 interface SlidingCounterRule extends ResolvedRule {
   readonly sliceMs: number;
@@ -17,7 +17,7 @@ interface Ring {
 
 interface SlidingCounterState {
   readonly rings: readonly Ring[];
-  readonly slices: readonly Slices[];
+  readonly slices: Slices[];
 }
 
 const DEFAULT_SLICES = 60;
@@ -68,9 +68,9 @@ export const slidingCounter: Algorithm<SlidingCounterRule, SlidingCounterState> 
       let sum = 0;
       let present: Present | undefined;
       if (state !== undefined) {
-        present = presentOf(state, rule / 4, now);
-        sum = slicesSum(present.held, present.window, slices, present.slice + present.ahead);
-        if (present.ahead > 0) ahead = AHEAD;
+        present = presentOf(state, numbers, rule / 4, now);
+        sum = slicesSum(present.held, present.window, slices, present.slice);
+        if (present.ahead) ahead = AHEAD;
       }
       let retryAfter = 0;
       if (!(sum + cost <= limit)) {
@@ -90,14 +90,16 @@ export const slidingCounter: Algorithm<SlidingCounterRule, SlidingCounterState> 
       const ring = state.rings[r]!;
       const held = state.slices[r]!;
       const slice = Math.floor(now / ring.sliceMs);
-      if (held.last >= slice) {
-        held.last = slice;
-        continue;
+      const lengths = lengthsOf(ring, numbers);
+      if (held.last > slice) {
+        state.slices[r] = stepBack(held, lengths, slice);
+      } else {
+        advance(
+          held,
+          slice,
+          lengths.map((length, w) => slicesSum(held, w, length, slice)),
+        );
       }
-      const sums = held.sums.map((_, w) =>
-        slicesSum(held, w, numbers[4 * (ring.rule + w) + 2]!, slice),
-      );
-      advance(held, slice, sums);
     }
     return state;
   },
@@ -159,44 +161,56 @@ function newState(numbers: readonly number[], now: number): SlidingCounterState 
   return { rings, slices };
 }
 
-/** The ring of a rule, the present slice, and by how many slices the ring is ahead of it. */
+/** The slices of each window of a ring, the longest first. */
+function lengthsOf(ring: Ring, numbers: readonly number[]): number[] {
+  return Array.from({ length: ring.windows }, (_, w) => numbers[4 * (ring.rule + w) + 2]!);
+}
+
+/** The ring of a rule, not later than the present slice, and whether it was written later. */
 interface Present {
   readonly ring: Ring;
   readonly held: Slices;
   readonly window: number;
   readonly slice: number;
-  readonly ahead: number;
+  readonly ahead: boolean;
 }
 
-function presentOf(state: SlidingCounterState, rule: number, now: number): Present {
+function presentOf(
+  state: SlidingCounterState,
+  numbers: readonly number[],
+  rule: number,
+  now: number,
+): Present {
   let r = 0;
   while (rule >= state.rings[r]!.rule + state.rings[r]!.windows) r++;
   const ring = state.rings[r]!;
   const held = state.slices[r]!;
   const slice = Math.floor(now / ring.sliceMs);
-  return { ring, held, window: rule - ring.rule, slice, ahead: Math.max(0, held.last - slice) };
+  const ahead = held.last > slice;
+  return {
+    ring,
+    held: ahead ? stepBack(held, lengthsOf(ring, numbers), slice) : held,
+    window: rule - ring.rule,
+    slice,
+    ahead,
+  };
 }
 
 /** Milliseconds until the oldest slices that hold `excess` units have left a window of n slices. */
-function waitFor(
-  { ring, held, slice: present, ahead }: Present,
-  n: number,
-  excess: number,
-  now: number,
-) {
+function waitFor({ ring, held, slice: present }: Present, n: number, excess: number, now: number) {
   const newest = held.counts.length - 1;
-  let slice = Math.max(present + ahead - n, held.last - ring.slices);
+  let slice = Math.max(present - n, held.last - ring.slices);
   for (; slice <= held.last; slice++) {
     excess -= held.counts[newest - (held.last - slice)]!;
     if (excess <= 0) break;
   }
-  return (slice - ahead + n + 1) * ring.sliceMs - now;
+  return (slice + n + 1) * ring.sliceMs - now;
 }
 
 /** Milliseconds until the newest slice that holds anything has left a window of n slices. */
-function emptyIn({ ring, held, ahead }: Present, n: number, now: number) {
+function emptyIn({ ring, held }: Present, n: number, now: number) {
   let place = held.counts.length - 1;
   while (held.counts[place] === 0) place--;
   const slice = held.last - (held.counts.length - 1 - place);
-  return (slice - ahead + n + 1) * ring.sliceMs - now;
+  return (slice + n + 1) * ring.sliceMs - now;
 }

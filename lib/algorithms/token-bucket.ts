@@ -36,7 +36,8 @@ export const tokenBucket: Algorithm<TokenBucketRule, TokenBucketState> = {
     return {
       order: rules.map((_, i) => i),
       numbers: rules.flatMap((rule) => [rule.limit, rule.windowMs, rule.refill]),
-      shape: rules.map((rule) => rule.windowMs).join('+'),
+      // With another refill the debt would be paid back, in hindsight, at another rate.
+      shape: rules.map((rule) => `${rule.windowMs}r${rule.refill}`).join('+'),
     };
   },
 
@@ -48,10 +49,12 @@ export const tokenBucket: Algorithm<TokenBucketRule, TokenBucketState> = {
       const refill = numbers[3 * i + 2]!;
       const debt = debtAt(state, i, refill, now);
       const capacity = limit * window;
+      // Not debt + cost * window, which may be above 2^53 and lose a digit.
+      const room = capacity - cost * window;
       let retryAfter = 0;
-      if (!(debt + cost * window <= capacity)) {
+      if (!(debt <= room)) {
         verdict = 0;
-        retryAfter = cost > limit ? NEVER : Math.ceil((debt + cost * window - capacity) / refill);
+        retryAfter = cost > limit ? NEVER : Math.ceil((debt - room) / refill);
       }
       reply[at] = Math.max(0, Math.floor((capacity - debt) / window));
       reply[at + 1] = retryAfter;

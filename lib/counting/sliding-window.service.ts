@@ -1,5 +1,6 @@
 import { MOST_SLICES } from '../algorithms/slices.js';
 import { checkInteger, checkKeys, configError } from '../errors.js';
+import { asUnavailable } from '../limiting/exceptions.js';
 import { type Duration, parseDuration } from '../rules/duration.js';
 import type { CounterStore, CountResult } from '../stores/store.js';
 
@@ -63,23 +64,23 @@ export class SlidingWindowService {
 
   /** How many events the window holds. Records nothing. */
   async count(key: string, window: Duration): Promise<number> {
-    return this.store.count(checkKey(key), parseDuration(window, 'window'));
+    return this.store.count(checkKey(key), parseDuration(window, 'window')).catch(asUnavailable);
   }
 
   /** The window's events in `buckets` equal parts, oldest first. Records nothing. */
   async timeline(key: string, window: Duration, buckets: number): Promise<number[]> {
     const windowMs = parseDuration(window, 'window');
     checkInteger(buckets, 'buckets', 1, Math.min(1000, windowMs));
-    return this.store.timeline(checkKey(key), windowMs, buckets);
+    return this.store.timeline(checkKey(key), windowMs, buckets).catch(asUnavailable);
   }
 
   /** Takes back the event of this id; false when there is none. */
   async remove(key: string, id: string): Promise<boolean> {
-    return this.store.remove(checkKey(key), checkId(id));
+    return this.store.remove(checkKey(key), checkId(id)).catch(asUnavailable);
   }
 
   async clear(key: string): Promise<void> {
-    await this.store.clear(checkKey(key));
+    await this.store.clear(checkKey(key)).catch(asUnavailable);
   }
 
   /**
@@ -102,17 +103,19 @@ export class SlidingWindowService {
         `1 to ${MOST_SLICES} times the slice of ${sliceMs} ms`,
       );
     }
-    const read = () => this.store.readSlices(key, sliceMs, slices);
+    const read = () => this.store.readSlices(key, sliceMs, slices).catch(asUnavailable);
     return {
       increment: async (by = 1) => {
         checkInteger(by, 'by', 1);
-        const [slice, window] = await this.store.addToSlice(key, sliceMs, slices, by);
+        const [slice, window] = await this.store
+          .addToSlice(key, sliceMs, slices, by)
+          .catch(asUnavailable);
         return { slice, window };
       },
       windowSum: async () => (await read()).reduce((sum, count) => sum + count, 0),
       sliceValue: async () => (await read())[slices]!,
       timeline: read,
-      clear: () => this.store.clearSlices(key, sliceMs, slices),
+      clear: () => this.store.clearSlices(key, sliceMs, slices).catch(asUnavailable),
     };
   }
 
@@ -125,7 +128,9 @@ export class SlidingWindowService {
   ): Promise<CountResult> {
     checkKeys(event, ['id'], 'event');
     const id = event.id === undefined ? undefined : checkId(event.id);
-    return this.store.record(checkKey(key), parseDuration(window, 'window'), id, threshold, clear);
+    return this.store
+      .record(checkKey(key), parseDuration(window, 'window'), id, threshold, clear)
+      .catch(asUnavailable);
   }
 }
 

@@ -80,8 +80,10 @@ function standardFields({ policies }: Decision): Field[] {
  * so that a client does not take a long window's units at once, that part of the window which they
  * are of the limit.
  */
-function effectiveWindow({ limit, windowMs, remaining, retryAfterMs }: RuleState) {
+function effectiveWindow({ limit, windowMs, remaining, resetMs, retryAfterMs }: RuleState) {
   if (retryAfterMs === Infinity || limit === 0) return undefined;
+  // The last unit has just been taken: all are back by then at the latest.
+  if (remaining === 0 && retryAfterMs === 0) return seconds(resetMs);
   return seconds(Math.max(retryAfterMs, (remaining / limit) * windowMs));
 }
 

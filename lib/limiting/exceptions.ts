@@ -1,5 +1,6 @@
 import { HttpException, HttpStatus } from '@nestjs/common';
 import type { Decision } from '../decision.js';
+import { StoreError } from '../stores/store-error.js';
 
 /** A denied request: status 429. Carries the decision. */
 export class RateLimitException extends HttpException {
@@ -34,4 +35,14 @@ export class RateLimitUnavailableException extends HttpException {
       { cause: options.cause },
     );
   }
+}
+
+/** When it is worth asking again while a store is away. */
+const UNAVAILABLE_MS = 1000;
+
+/** For the end of a promise chain: a store that failed is told as 503, anything else as it is. */
+export function asUnavailable(error: unknown): never {
+  throw error instanceof StoreError
+    ? new RateLimitUnavailableException(UNAVAILABLE_MS, { cause: error })
+    : error;
 }

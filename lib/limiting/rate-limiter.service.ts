@@ -1,10 +1,11 @@
 import type { Clock } from '../clock.js';
-import { attachReceipts, type Decision, receiptsOf } from '../decision.js';
+import { chargesOf, type Decision, partsOf } from '../decision.js';
 import { checkInteger, checkKeys, configError } from '../errors.js';
 import { canonicalSubject } from '../rules/ip-address.js';
 import { type Duration, parseDuration } from '../rules/duration.js';
 import type { PolicyDefinition } from '../rules/policy.js';
 import type { Charge, LimitStore } from '../stores/store.js';
+import { asUnavailable } from './exceptions.js';
 import { chargeOf, type LimitPolicy, type Policies } from './policies.js';
 
 /** A policy of the module by its name, or a definition of your own. */
@@ -22,13 +23,6 @@ export interface WaitOptions extends ConsumeOptions {
   signal?: AbortSignal;
 }
 
-/** What one decision charged and has not given back. */
-interface Receipt {
-  readonly charge: Charge;
-  readonly chargedAt: number;
-  left: number;
-}
-
 /**
  * Limits for whatever has a name: jobs, tenants, outgoing calls. The guard uses it too.
  *
@@ -42,6 +36,9 @@ interface Receipt {
  * if (!decision.allowed) return `try again in ${decision.retryAfterMs} ms`;
  */
 export class RateLimiterService {
+  /** Units of a charge that have been given back already. */
+  private readonly given = new WeakMap<Charge, number>();
+
   constructor(
     private readonly store: LimitStore,
     private readonly policies: Policies,
@@ -50,18 +47,17 @@ export class RateLimiterService {
   ) {}
 
   /** Takes `cost` units, or none if a rule has too few left. */
-  async consume(
-    policy: PolicyReference,
-    subject: string,
-    options: ConsumeOptions = {},
-  ): Promise<Decision> {
-    checkKeys(options, ['cost'], 'consume options');
-    return this.decide([this.charge(policy, subject, options.cost)]);
+  consume(policy: PolicyReference, subject: string, options?: ConsumeOptions): Promise<Decision> {
+    try {
+      return this.decide([this.charge(policy, subject, costOf(options))]);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
   }
 
   /** What `consume` of one unit would say now. Changes nothing. */
   async peek(policy: PolicyReference, subject: string): Promise<Decision> {
-    return this.store.peek([this.charge(policy, subject)]);
+    return this.store.peek([this.charge(policy, subject)]).catch(asUnavailable);
   }
 
   /**
@@ -70,28 +66,32 @@ export class RateLimiterService {
    * allowance above the limit nor reaches into another window.
    */
   async refund(decision: Decision, cost?: number): Promise<void> {
-    const receipts = receiptsOf(decision) as readonly Receipt[] | undefined;
-    if (receipts === undefined) {
+    const parts = partsOf(decision);
+    if (parts === undefined) {
       throw configError.badValue('decision', decision, 'a decision that consume has returned');
     }
     if (cost !== undefined) checkInteger(cost, 'cost', 0);
-    await Promise.all(receipts.map((receipt) => this.giveBack(receipt, cost ?? receipt.left)));
+    await Promise.all(
+      parts.flatMap((part) =>
+        chargesOf<Charge>(part).map((charge) => this.giveBack(part, charge, cost)),
+      ),
+    );
   }
 
   /** Forgets what the subject has used, and a block with it. */
   async reset(policy: PolicyReference, subject: string): Promise<void> {
-    await this.store.reset(this.charge(policy, subject));
+    await this.store.reset(this.charge(policy, subject)).catch(asUnavailable);
   }
 
   /** Denies the subject for `duration`, whatever it has left. A block replaces an earlier one. */
   async block(policy: PolicyReference, subject: string, duration: Duration): Promise<void> {
     const durationMs = parseDuration(duration, 'duration');
-    await this.store.block(this.charge(policy, subject), durationMs);
+    await this.store.block(this.charge(policy, subject), durationMs).catch(asUnavailable);
   }
 
   /** Lifts a block; what the subject has used stays used. */
   async unblock(policy: PolicyReference, subject: string): Promise<void> {
-    await this.store.block(this.charge(policy, subject), 0);
+    await this.store.block(this.charge(policy, subject), 0).catch(asUnavailable);
   }
 
   /**
@@ -105,12 +105,11 @@ export class RateLimiterService {
   ): Promise<Decision> {
     checkKeys(options, ['cost', 'maxWait', 'signal'], 'waitFor options');
     const { cost, maxWait, signal } = options;
-    const charges = [this.charge(policy, subject, cost)];
     const maxWaitMs = maxWait === undefined ? Infinity : parseDuration(maxWait, 'maxWait');
     const deadline = this.clock.now() + maxWaitMs;
     for (;;) {
       signal?.throwIfAborted();
-      const decision = await this.decide(charges);
+      const decision = await this.decide([this.charge(policy, subject, cost)]);
       const wait = decision.retryAfterMs;
       if (decision.allowed || wait === null || this.clock.now() + wait > deadline) return decision;
       await this.clock.sleep(wait, signal);
@@ -118,24 +117,21 @@ export class RateLimiterService {
   }
 
   /** @internal One decision over several policies, for the guard. */
-  async decide(charges: readonly Charge[]): Promise<Decision> {
-    const decision = await this.store.decide(charges);
-    if (decision.allowed) attachReceipts(decision, receiptsFor(charges, decision));
-    return decision;
+  decide(charges: readonly Charge[]): Promise<Decision> {
+    return this.store.decide(charges).catch(asUnavailable);
   }
 
-  /** @internal What one of the decision's charges took. */
+  /** @internal What one of the decision's charges took, as far as it took it. */
   async refundCharge(decision: Decision, charge: Charge): Promise<void> {
-    const receipts = receiptsOf(decision) as readonly Receipt[] | undefined;
-    const receipt = receipts?.find((one) => one.charge === charge);
-    if (receipt !== undefined) await this.giveBack(receipt, receipt.left);
+    if (chargesOf(decision).includes(charge)) await this.giveBack(decision, charge);
   }
 
-  private async giveBack(receipt: Receipt, cost: number): Promise<void> {
-    const given = Math.min(receipt.left, cost);
-    if (given === 0) return;
-    receipt.left -= given;
-    await this.store.refund(receipt.charge, given, receipt.chargedAt);
+  private async giveBack(decision: Decision, charge: Charge, cost = charge.cost): Promise<void> {
+    const given = this.given.get(charge) ?? 0;
+    const giving = Math.min(charge.cost - given, cost);
+    if (giving === 0) return;
+    this.given.set(charge, given + giving);
+    await this.store.refund(charge, giving, decision.decidedAt).catch(asUnavailable);
   }
 
   private charge(policy: PolicyReference, subject: string, cost = 1): Charge {
@@ -153,10 +149,8 @@ export class RateLimiterService {
   }
 }
 
-/** A shadow policy that would have denied was not charged. */
-function receiptsFor(charges: readonly Charge[], decision: Decision): Receipt[] {
-  const all = !decision.shadow;
-  return charges
-    .filter((charge) => all || !charge.shadow)
-    .map((charge) => ({ charge, chargedAt: decision.decidedAt, left: charge.cost }));
+function costOf(options: ConsumeOptions | undefined): number | undefined {
+  return options === undefined
+    ? undefined
+    : (checkKeys(options, ['cost'], 'consume options').cost as number | undefined);
 }

@@ -25,6 +25,15 @@ export function encodeText(text: string): string {
   return text === '' ? '%' : text;
 }
 
+/**
+ * Caller's text as a map's key: itself unless it is long. No text gives what another one's encoding
+ * gives, because those that look encoded are encoded.
+ */
+export function boundText(text: string): string {
+  const first = text.charCodeAt(0);
+  return text.length > LONGEST_PLAIN || first === 35 || first === 37 ? encodeText(text) : text;
+}
+
 function escape(text: string): string {
   let result = '';
   for (let i = 0; i < text.length; i++) {

@@ -14,7 +14,8 @@ export class StoreError extends Error {
   static from(failure: unknown): StoreError {
     if (failure instanceof StoreError) return failure;
     const { code, message } = failure as { code?: unknown; message?: unknown };
-    const label = typeof code === 'string' ? code : /^[A-Z]+/.exec(String(message))?.[0];
+    const label =
+      typeof code === 'string' ? code : /^[A-Z]{2,}(?![A-Za-z])/.exec(String(message))?.[0];
     return new StoreError(label ?? 'failed', { cause: failure });
   }
 }

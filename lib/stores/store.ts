@@ -75,8 +75,10 @@ export function policyDecision(
 ): PolicyDecision {
   const { plan, type, subject } = charge;
   const rules = new Array<RuleState>(plan.rules.length);
-  for (const { order } of plan.states) {
-    for (const place of order) {
+  for (let s = 0; s < plan.states.length; s++) {
+    const { order } = plan.states[s]!;
+    for (let i = 0; i < order.length; i++) {
+      const place = order[i]!;
       const { limit, windowMs } = plan.rules[place]!;
       const retryAfterMs = reply[at + 1]!;
       rules[place] = {

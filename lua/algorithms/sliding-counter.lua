@@ -12,26 +12,30 @@
   Check    sliding_counter_check(key, numbers, cost, reply, at) -> ok, memo, ahead, blocked_until
   Commit   sliding_counter_commit(key, numbers, cost, memo, reply, at)
   Repair   sliding_counter_repair(key, numbers, memo, blocked_until)
-  Refund   sliding_counter_refund(key, numbers, cost, charged_at): nothing from a slice that has left
+  Refund   sliding_counter_refund(key, numbers, cost, charged_at): nothing of a slice that has left
   Block    sliding_counter_block(key, numbers, until_ms): 0 lifts it
   Cost     O(slices passed); a denial walks on to the slice that frees enough, O(slices)
-  Clock    a step back: the newest slice written is taken for the present one
+  Clock    a step back: what lies in later slices counts in the present one
   Twin     lib/algorithms/sliding-counter.ts
-  Source   a ring of n slices admits up to 2 x limit; n + 1 never: docs/algorithms/sliding-counter.md
+  Source   a ring of n slices admits 2 x limit; n + 1 never: docs/algorithms/sliding-counter.md
 ]]
+local sliding_counter_width = 4
 
--- Per ring: its first rule, windows, slice length, slices, where its bytes start.
+-- Per ring: its first rule, the slices of each window, slice length, slices, where its bytes start.
 local function sliding_counter_rings(numbers)
   local rings, size = {}, 0
   for r = 1, #numbers / 4 do
     local slice_ms, slices, longest = numbers[4 * r - 2], numbers[4 * r - 1], numbers[4 * r]
     local ring = rings[#rings]
-    if ring and ring.slice_ms == slice_ms then
-      ring.windows = ring.windows + 1
-    else
-      ring = { rule = r, windows = 1, slice_ms = slice_ms, slices = longest }
+    if not ring or ring.slice_ms ~= slice_ms then
+      ring = { rule = r, slice_ms = slice_ms, slices = longest, lengths = {} }
       rings[#rings + 1] = ring
     end
+    if slices > ring.slices or longest ~= ring.slices then
+      error('SWARG a window longer than its ring', 0)
+    end
+    ring.lengths[#ring.lengths + 1] = slices
+    ring.windows = #ring.lengths
   end
   for i = 1, #rings do
     rings[i].from = size + 1
@@ -40,7 +44,7 @@ local function sliding_counter_rings(numbers)
   return rings, size
 end
 
--- Adds to each ring the present slice in the ring's own count (`slice`) and the sums as of it.
+-- Adds to each ring the present slice and the sums as of it.
 local function sliding_counter_load(key, numbers)
   local rings, size = sliding_counter_rings(numbers)
   local data, blocked_until = packed_load(key, size)
@@ -48,17 +52,13 @@ local function sliding_counter_load(key, numbers)
   for i = 1, #rings do
     local ring = rings[i]
     ring.slice = floor(now / ring.slice_ms)
-    ring.ahead = 0
     ring.sums = {}
-    if data then
-      local last = parse('<d', data, ring.from)
-      ring.ahead = max(0, last - ring.slice)
-      ahead = ahead or ring.ahead > 0
+    if data and parse('<d', data, ring.from) > ring.slice then
+      data, ahead = slices_step_back(data, ring.from, ring.lengths, ring.slice), true
     end
     for w = 1, ring.windows do
-      local slices = numbers[4 * (ring.rule + w - 1) - 1]
       ring.sums[w] = data
-          and slices_sum(data, ring.from, ring.windows, w, slices, ring.slices, ring.slice + ring.ahead)
+          and slices_sum(data, ring.from, ring.windows, w, ring.lengths[w], ring.slices, ring.slice)
         or 0
     end
   end
@@ -69,7 +69,7 @@ end
 local function sliding_counter_wait(data, ring, n, excess)
   local last = parse('<d', data, ring.from)
   local newest = ring.from + 8 * (1 + ring.windows + ring.slices)
-  local slice = max(ring.slice + ring.ahead - n, last - ring.slices)
+  local slice = max(ring.slice - n, last - ring.slices)
   while slice <= last do
     excess = excess - parse('<d', data, newest - 8 * (last - slice))
     if excess <= 0 then
@@ -77,7 +77,7 @@ local function sliding_counter_wait(data, ring, n, excess)
     end
     slice = slice + 1
   end
-  return (slice - ring.ahead + n + 1) * ring.slice_ms - now
+  return (slice + n + 1) * ring.slice_ms - now
 end
 
 -- Milliseconds until the newest slice that holds anything has left a window of n slices.
@@ -87,7 +87,7 @@ local function sliding_counter_empty_in(data, ring, n)
   while parse('<d', data, place) == 0 do
     slice, place = slice - 1, place - 8
   end
-  return (slice - ring.ahead + n + 1) * ring.slice_ms - now
+  return (slice + n + 1) * ring.slice_ms - now
 end
 
 local function sliding_counter_check(key, numbers, cost, reply, at)
@@ -97,7 +97,7 @@ local function sliding_counter_check(key, numbers, cost, reply, at)
     local ring = memo.rings[i]
     for w = 1, ring.windows do
       local rule = 4 * (ring.rule + w - 1)
-      local limit, slices, sum = numbers[rule - 3], numbers[rule - 1], ring.sums[w]
+      local limit, slices, sum = numbers[rule - 3], ring.lengths[w], ring.sums[w]
       local retry_after = 0
       if not (sum + cost <= limit) then
         ok = false
@@ -117,10 +117,8 @@ local function sliding_counter_save(key, numbers, memo, add, blocked_until)
   local data, life = {}, 0
   for i = 1, #memo.rings do
     local ring = memo.rings[i]
-    local bytes = slices_write(
-      memo.data, ring.from, ring.windows, ring.slices, ring.slice + ring.ahead, add, ring.sums
-    )
-    data[i] = pack('<d', ring.slice) .. string.sub(bytes, 9)
+    data[i] =
+      slices_write(memo.data, ring.from, ring.windows, ring.slices, ring.slice, add, ring.sums)
     life = max(life, (ring.slices + 1) * ring.slice_ms)
   end
   packed_save(key, table.concat(data), life, blocked_until)
@@ -134,10 +132,9 @@ local function sliding_counter_commit(key, numbers, cost, memo, reply, at)
   for i = 1, #memo.rings do
     local ring = memo.rings[i]
     for w = 1, ring.windows do
-      local slices = numbers[4 * (ring.rule + w - 1) - 1]
       ring.sums[w] = ring.sums[w] + cost
       reply[at] = reply[at] - cost
-      reply[at + 2] = (ring.slice + slices + 1) * ring.slice_ms - now
+      reply[at + 2] = (ring.slice + ring.lengths[w] + 1) * ring.slice_ms - now
       at = at + 3
     end
   end
@@ -160,7 +157,7 @@ local function sliding_counter_refund(key, numbers, cost, charged_at)
       local given = min(cost, parse('<d', data, place))
       call('SETRANGE', key, place - 1, pack('<d', parse('<d', data, place) - given))
       for w = 1, ring.windows do
-        if back <= numbers[4 * (ring.rule + w - 1) - 1] then
+        if back <= ring.lengths[w] then
           call('SETRANGE', key, ring.from - 1 + 8 * w, pack('<d', ring.sums[w] - given))
         end
       end

@@ -15,6 +15,10 @@
   Twin     lib/algorithms/sliding-log.ts
   Source   why a LIST and not a ZSET: docs/decisions/0003-list-instead-of-zset.md
 ]]
+local sliding_log_width = 2
+
+-- Above this a log costs more than it is worth: 10 bytes and an entry per unit.
+local SLIDING_LOG_LONGEST = 100000
 
 -- How many of the `size` entries are at or before `instant`, knowing that the first `from` are.
 local function sliding_log_count_until(key, instant, from, size)
@@ -71,6 +75,9 @@ local function sliding_log_check(key, numbers, cost, reply, at)
   local ok, expired, expired_first = true, 0, 0
   for i = 1, #numbers, 2 do
     local limit, window = numbers[i], numbers[i + 1]
+    if limit > SLIDING_LOG_LONGEST then
+      error('SWARG a sliding-log of more than 100000 entries', 0)
+    end
     local cutoff = now - window
     if newest <= cutoff then
       expired = size
@@ -100,8 +107,8 @@ local function sliding_log_check(key, numbers, cost, reply, at)
   return ok, (mark == 1 or ahead) and -1 or expired_first, ahead, blocked_until
 end
 
--- Drops what has expired and a block that is over, and brings entries after now back to now.
-local function sliding_log_repair(key, numbers)
+-- Drops what has expired, and brings entries after now back to now; blocked_until 0 drops a block.
+local function sliding_log_repair(key, numbers, _, blocked_until)
   local newest = tonumber(call('LINDEX', key, -1) or nil)
   if not newest then
     return
@@ -109,7 +116,7 @@ local function sliding_log_repair(key, numbers)
   local mark
   if newest < 0 then
     mark = call('RPOP', key)
-    mark = -newest > now and mark or nil
+    mark = blocked_until > 0 and mark or nil
   end
   local size = call('LLEN', key)
   local past = sliding_log_count_until(key, now, 0, size)
@@ -128,7 +135,7 @@ local function sliding_log_repair(key, numbers)
   local life = numbers[2]
   if mark then
     call('RPUSH', key, mark)
-    life = max(life, -newest - now)
+    life = max(life, blocked_until - now)
   end
   call('PEXPIRE', key, life + GRACE_MS)
 end
@@ -139,7 +146,7 @@ local function sliding_log_commit(key, numbers, cost, memo, reply, at)
   elseif memo > 1 then
     call('LTRIM', key, memo, -1)
   elseif memo == -1 then
-    sliding_log_repair(key, numbers)
+    sliding_log_repair(key, numbers, memo, 0)
   end
   if cost == 1 then
     call('RPUSH', key, now_text)
@@ -155,7 +162,10 @@ local function sliding_log_commit(key, numbers, cost, memo, reply, at)
 end
 
 local function sliding_log_refund(key, _, cost, charged_at)
-  call('LREM', key, -cost, string.format('%.0f', charged_at))
+  -- LREM takes 0 for "all of them".
+  if cost > 0 then
+    call('LREM', key, -cost, string.format('%.0f', charged_at))
+  end
 end
 
 local function sliding_log_block(key, numbers, until_ms)
@@ -166,6 +176,6 @@ local function sliding_log_block(key, numbers, until_ms)
   end
   if until_ms > 0 then
     call('RPUSH', key, string.format('-%.0f', until_ms))
-    call('PEXPIRE', key, max(life, until_ms - now))
+    call('PEXPIRE', key, max(life, until_ms - now + GRACE_MS))
   end
 end

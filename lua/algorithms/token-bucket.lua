@@ -18,6 +18,8 @@
   Twin     lib/algorithms/token-bucket.ts
   Source   ITU-T I.371 annex A; exactness: docs/decisions/0004-token-bucket-in-exact-integers.md
 ]]
+local token_bucket_width = 3
+
 local function token_bucket_load(key, numbers)
   local data, blocked_until = packed_load(key, 16 * #numbers / 3)
   local debts, ahead = {}, false
@@ -36,12 +38,15 @@ local function token_bucket_check(key, numbers, cost, reply, at)
   local debts, ahead, blocked_until = token_bucket_load(key, numbers)
   local ok = true
   for i = 1, #debts do
-    local limit, window, refill, debt = numbers[3 * i - 2], numbers[3 * i - 1], numbers[3 * i], debts[i]
+    local limit, window, refill = numbers[3 * i - 2], numbers[3 * i - 1], numbers[3 * i]
+    local debt = debts[i]
     local capacity = limit * window
+    -- Not debt + cost * window, which may be above 2^53 and lose a digit.
+    local room = capacity - cost * window
     local retry_after = 0
-    if not (debt + cost * window <= capacity) then
+    if not (debt <= room) then
       ok = false
-      retry_after = cost > limit and NEVER or ceil((debt + cost * window - capacity) / refill)
+      retry_after = cost > limit and NEVER or ceil((debt - room) / refill)
     end
     reply[at] = max(0, floor((capacity - debt) / window))
     reply[at + 1] = retry_after

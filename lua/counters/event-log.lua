@@ -15,28 +15,33 @@
   Twin     lib/algorithms/event-log.ts
   Source   one member per event, not per timestamp: events of one millisecond are counted apart
 ]]
+local function event_log_longest(key)
+  return -(tonumber(call('ZSCORE', key, '=') or nil) or 0)
+end
+
+-- Of a longer window than any used before, only what has been kept is known.
 local function event_log_count(key, window)
-  return call('ZCOUNT', key, max(now - window + 1, 0), '+inf')
+  return call('ZCOUNT', key, max(now - min(window, event_log_longest(key)) + 1, 0), '+inf')
 end
 
 local function event_log_refresh(key, window)
-  local longest = -(tonumber(call('ZSCORE', key, '=') or nil) or 0)
-  if window > longest then
-    longest = window
-    call('ZADD', key, -longest, '=')
-  end
+  local longest = event_log_longest(key)
   local future = call('ZRANGEBYSCORE', key, '(' .. now_text, '+inf')
   for i = 1, #future do
     call('ZADD', key, now_text, future[i])
   end
   call('ZREMRANGEBYSCORE', key, 0, now - longest)
+  if window > longest or call('ZCARD', key) == 1 then
+    longest = window
+    call('ZADD', key, -longest, '=')
+  end
   call('PEXPIRE', key, longest + GRACE_MS)
 end
 
 local event_log = {}
 
 function event_log.record(key, first)
-  local window, member = int(ARGV[first]), ARGV[first + 1]
+  local window, member = positive(ARGV[first]), ARGV[first + 1]
   local threshold, clear = int(ARGV[first + 2]), ARGV[first + 3] == '1'
   event_log_refresh(key, window)
   local seen_at = tonumber(call('ZSCORE', key, member) or nil)
@@ -52,22 +57,28 @@ function event_log.record(key, first)
 end
 
 function event_log.count(key, first)
-  return { event_log_count(key, int(ARGV[first])) }
+  return { event_log_count(key, positive(ARGV[first])) }
 end
 
 function event_log.timeline(key, first)
-  local window, buckets = int(ARGV[first]), int(ARGV[first + 1])
+  local window, buckets = positive(ARGV[first]), positive(ARGV[first + 1])
+  if buckets > 1000 then
+    error('SWARG more than 1000 buckets', 0)
+  end
   local counts, from = {}, now - window
+  local kept = now - event_log_longest(key)
   for i = 1, buckets do
     local to = now - window + floor(window * i / buckets)
-    counts[i] = call('ZCOUNT', key, max(from + 1, 0), i == buckets and '+inf' or to)
+    counts[i] = call('ZCOUNT', key, max(from + 1, kept + 1, 0), i == buckets and '+inf' or to)
     from = to
   end
   return counts
 end
 
 function event_log.remove(key, first)
-  return { call('ZREM', key, ARGV[first]) }
+  local recorded_at = tonumber(call('ZSCORE', key, ARGV[first]) or nil)
+  local kept = recorded_at and recorded_at > now - event_log_longest(key)
+  return { kept and call('ZREM', key, ARGV[first]) or 0 }
 end
 
 function event_log.clear(key)

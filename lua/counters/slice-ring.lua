@@ -8,7 +8,7 @@
            n + 1 slices, oldest first
   clear    -> 1 if there was anything
   Cost     add O(slices passed), read O(slices)
-  Clock    a step back: the newest slice written is taken for the present one
+  Clock    a step back: what lies in later slices counts in the present one
   Twin     lib/algorithms/slice-ring.ts
   Source   absolute slice numbers, so that an idle turn of the ring is not taken for none
 ]]
@@ -16,29 +16,31 @@ local function slice_ring_load(key, slice_ms, n)
   local data = packed_load(key, slices_size(1, n))
   local slice = floor(now / slice_ms)
   local last = data and parse('<d', data) or slice
-  local sum = data and slices_sum(data, 1, 1, 1, n, n, max(slice, last)) or 0
+  if last > slice then
+    data, last = slices_step_back(data, 1, { n }, slice), slice
+  end
+  local sum = data and slices_sum(data, 1, 1, 1, n, n, slice) or 0
   return data, slice, last, sum
 end
 
 local slice_ring = {}
 
 function slice_ring.add(key, first)
-  local slice_ms, n, by = int(ARGV[first]), int(ARGV[first + 1]), int(ARGV[first + 2])
-  local data, slice, last, sum = slice_ring_load(key, slice_ms, n)
+  local slice_ms, n, by = positive(ARGV[first]), positive(ARGV[first + 1]), int(ARGV[first + 2])
+  local data, slice, _, sum = slice_ring_load(key, slice_ms, n)
   sum = sum + by
   if not whole(sum) then
     error('SWARG the window would hold more than 2^53-1', 0)
   end
-  data = slices_write(data, 1, 1, n, max(slice, last), by, { sum })
-  data = pack('<d', slice) .. string.sub(data, 9)
+  data = slices_write(data, 1, 1, n, slice, by, { sum })
   packed_save(key, data, (n + 1) * slice_ms, 0)
   return { (parse('<d', data, #data - 7)), sum }
 end
 
 function slice_ring.read(key, first)
-  local slice_ms, n = int(ARGV[first]), int(ARGV[first + 1])
+  local slice_ms, n = positive(ARGV[first]), positive(ARGV[first + 1])
   local data, slice, last, sum = slice_ring_load(key, slice_ms, n)
-  local passed = data and max(0, slice - last) or n + 1
+  local passed = data and slice - last or n + 1
   local counts = { 0, sum }
   for i = 0, n do
     local place = i + passed

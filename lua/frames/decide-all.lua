@@ -17,7 +17,7 @@ local peek = ARGV[2] == 'peek'
 
 local function read_decision()
   local policies, place = {}, at + 1
-  local count = int(ARGV[cursor])
+  local count = positive(ARGV[cursor])
   cursor = cursor + 1
   for p = 1, count do
     local policy = {
@@ -26,14 +26,19 @@ local function read_decision()
       block_ms = ARGV[cursor + 2],
       place = place,
     }
-    local states = int(ARGV[cursor + 3])
+    local states = positive(ARGV[cursor + 3])
     cursor, place = cursor + 4, place + 1
     for s = 1, states do
       key = key + 1
+      local algorithm = algorithms[ARGV[cursor]]
       local rules, size = int(ARGV[cursor + 1]), int(ARGV[cursor + 2])
+      -- Replies are as long as these say.
+      if not algorithm or size > #ARGV or size ~= rules * algorithm.width then
+        error('SWARG a state of wrong length or algorithm', 0)
+      end
       policy[s] = {
         key = KEYS[key],
-        algorithm = algorithms[ARGV[cursor]],
+        algorithm = algorithm,
         rules = rules,
         first = cursor + 3,
         size = size,
@@ -51,7 +56,7 @@ local function check_policy(policy)
   policy.cost, policy.block_ms = int(policy.cost), int(policy.block_ms)
   for s = 1, #policy do
     local state = policy[s]
-    state.numbers = ints(state.first, state.size)
+    state.numbers = numbers_of(state.first, state.size, state.algorithm.width)
     local admits
     admits, state.memo, state.ahead, state.blocked_until =
       state.algorithm.check(state.key, state.numbers, policy.cost, reply, state.place)

@@ -25,7 +25,7 @@ local function decide(state_key, numbers, rules, cost, block_ms)
     reply[at] = 1
   else
     if ahead then
-      repair(state_key, numbers, memo, 0)
+      repair(state_key, numbers, memo, blocked_until)
     end
     if block_ms > 0 then
       block(state_key, numbers, now + block_ms)
@@ -36,12 +36,16 @@ local function decide(state_key, numbers, rules, cost, block_ms)
 end
 
 local function read_run(first, count)
-  return ints(first + 2, count), int(ARGV[first]), int(ARGV[first + 1])
+  return numbers_of(first + 2, count, width), int(ARGV[first]), int(ARGV[first + 1])
 end
 
 local cursor = 2
 while cursor <= #ARGV do
   local decisions, rules, count = int(ARGV[cursor]), int(ARGV[cursor + 1]), int(ARGV[cursor + 2])
+  -- The loops below are as long as these say.
+  if decisions > #KEYS or count > #ARGV or count ~= rules * width then
+    error('SWARG a run of wrong length', 0)
+  end
   local fine, numbers, cost, block_ms = pcall(read_run, cursor + 3, count)
   for _ = 1, decisions do
     key = key + 1

@@ -15,7 +15,18 @@ export class Entry<T> {
   older: Entry<T> | undefined = undefined;
   newer: Entry<T> | undefined = undefined;
 
-  constructor(readonly key: string) {}
+  constructor(
+    readonly space: Space<T>,
+    readonly key: string,
+  ) {}
+}
+
+/** Entries of one kind, so that their keys need no prefix. Gone when its last entry is. */
+export class Space<T> {
+  readonly entries = new Map<string, Entry<T>>();
+  alive = true;
+
+  constructor(readonly name: string) {}
 }
 
 /** Entries of one rank, the least recently used first. */
@@ -33,7 +44,7 @@ const WHEEL_MS = 100;
  * it was filed under has passed.
  */
 export class BoundedMap<T> {
-  private readonly entries = new Map<string, Entry<T>>();
+  private readonly spaces = new Map<string, Space<T>>();
   private readonly queues: readonly Queue<T>[] = Array.from({ length: RANKS }, () => ({
     oldest: undefined,
     newest: undefined,
@@ -41,22 +52,33 @@ export class BoundedMap<T> {
   private readonly wheel = new Map<number, Entry<T>[]>();
   private sweptUntil = -Infinity;
   private filed = 0;
+  private count = 0;
 
   constructor(private readonly capacity: number) {}
 
   get size(): number {
-    return this.entries.size;
+    return this.count;
+  }
+
+  /** To be asked for again when it is no longer alive. */
+  space(name: string): Space<T> {
+    let space = this.spaces.get(name);
+    if (space === undefined) {
+      space = new Space(name);
+      this.spaces.set(name, space);
+    }
+    return space;
   }
 
   /** The entry, if it is there and has not expired. */
-  get(key: string, now: number): Entry<T> | undefined {
-    const entry = this.entries.get(key);
+  get(space: Space<T>, key: string, now: number): Entry<T> | undefined {
+    const entry = space.entries.get(key);
     return entry === undefined || entry.expiresAt <= now ? undefined : entry;
   }
 
   /** The entry, made if need be; then `keep` has to be called. */
-  open(key: string, now: number): Entry<T> {
-    const found = this.entries.get(key);
+  open(space: Space<T>, key: string, now: number): Entry<T> {
+    const found = space.entries.get(key);
     if (found !== undefined) {
       if (found.expiresAt <= now) {
         found.value = undefined;
@@ -65,9 +87,11 @@ export class BoundedMap<T> {
       }
       return found;
     }
-    if (this.entries.size >= this.capacity) this.makeRoom(now);
-    const entry = new Entry<T>(key);
-    this.entries.set(key, entry);
+    if (this.count >= this.capacity) this.makeRoom(now);
+    const home = space.alive ? space : this.space(space.name);
+    const entry = new Entry<T>(home, key);
+    home.entries.set(key, entry);
+    this.count++;
     this.append(entry);
     return entry;
   }
@@ -88,15 +112,17 @@ export class BoundedMap<T> {
     this.append(entry);
   }
 
-  delete(key: string): boolean {
-    const entry = this.entries.get(key);
+  delete(space: Space<T>, key: string): boolean {
+    const entry = space.entries.get(key);
     if (entry === undefined) return false;
     this.drop(entry);
     return true;
   }
 
   clear(): void {
-    this.entries.clear();
+    for (const space of this.spaces.values()) space.alive = false;
+    this.spaces.clear();
+    this.count = 0;
     this.wheel.clear();
     this.filed = 0;
     for (const queue of this.queues) queue.oldest = queue.newest = undefined;
@@ -119,7 +145,7 @@ export class BoundedMap<T> {
     this.wheel.delete(tick);
     this.filed -= filed.length;
     for (const entry of filed) {
-      if (this.entries.get(entry.key) !== entry) continue;
+      if (entry.space.entries.get(entry.key) !== entry) continue;
       if (entry.expiresAt <= now) this.drop(entry);
       else this.file(entry);
     }
@@ -127,14 +153,16 @@ export class BoundedMap<T> {
 
   private makeRoom(now: number): void {
     this.sweep(now);
-    if (this.entries.size < this.capacity) return;
+    if (this.count < this.capacity) return;
     const queue = this.queues.find(({ oldest }) => oldest !== undefined)!;
     this.drop(queue.oldest!);
     // What was dropped is still filed; the wheel is made anew before that outgrows the map.
     if (this.filed > 2 * this.capacity) {
       this.wheel.clear();
       this.filed = 0;
-      for (const entry of this.entries.values()) this.file(entry);
+      for (const space of this.spaces.values()) {
+        for (const entry of space.entries.values()) this.file(entry);
+      }
     }
   }
 
@@ -149,8 +177,14 @@ export class BoundedMap<T> {
   }
 
   private drop(entry: Entry<T>): void {
-    this.entries.delete(entry.key);
+    const { space } = entry;
+    space.entries.delete(entry.key);
+    this.count--;
     this.unlink(entry);
+    if (space.entries.size === 0) {
+      space.alive = false;
+      this.spaces.delete(space.name);
+    }
   }
 
   private append(entry: Entry<T>): void {

@@ -2,9 +2,16 @@ import { ADMITS, AHEAD, GRACE_MS, NEVER } from '../../algorithms/algorithm.js';
 import type { PlanState } from '../../algorithms/plan.js';
 import type { Clock } from '../../clock.js';
 import { decide, type Decision, type DecisionSource, type PolicyDecision } from '../../decision.js';
-import { encodeText } from '../keys.js';
+import { boundText } from '../keys.js';
 import { type Charge, type LimitStore, policyDecision } from '../store.js';
-import { type BoundedMap, DENIED, type Entry, EXHAUSTED, ROOMY } from './bounded-map.js';
+import {
+  type BoundedMap,
+  DENIED,
+  type Entry,
+  EXHAUSTED,
+  ROOMY,
+  type Space,
+} from './bounded-map.js';
 
 /**
  * Limits of one process: the twin of the Lua scripts, over one bounded map.
@@ -14,6 +21,7 @@ import { type BoundedMap, DENIED, type Entry, EXHAUSTED, ROOMY } from './bounded
 export class MemoryStore implements LimitStore {
   /** Reused by every decision: numbers as a script would reply them. */
   private readonly reply: number[] = [];
+  private readonly spaces = new WeakMap<PlanState, Map<string, Space<unknown>>>();
 
   constructor(
     private readonly entries: BoundedMap<unknown>,
@@ -22,17 +30,22 @@ export class MemoryStore implements LimitStore {
   ) {}
 
   decide(charges: readonly Charge[]): Promise<Decision> {
-    return Promise.resolve(this.decideNow(charges, false));
+    const charge = charges[0]!;
+    return Promise.resolve(
+      charges.length === 1 && charge.plan.states.length === 1
+        ? this.decideOne(charges, charge, charge.plan.states[0]!)
+        : this.decideAll(charges, false),
+    );
   }
 
   peek(charges: readonly Charge[]): Promise<Decision> {
-    return Promise.resolve(this.decideNow(charges, true));
+    return Promise.resolve(this.decideAll(charges, true));
   }
 
   refund(charge: Charge, cost: number, chargedAt: number): Promise<void> {
     const now = this.clock.now();
     for (const state of charge.plan.states) {
-      const entry = this.entries.get(keyOf(charge, state), now);
+      const entry = this.find(charge, state, now);
       if (entry?.value === undefined) continue;
       entry.value = state.algorithm.refund(entry.value, state.numbers, cost, chargedAt, now);
       this.entries.rank(entry, entry.blockedUntil > now ? DENIED : ROOMY);
@@ -41,7 +54,9 @@ export class MemoryStore implements LimitStore {
   }
 
   reset(charge: Charge): Promise<void> {
-    for (const state of charge.plan.states) this.entries.delete(keyOf(charge, state));
+    for (const state of charge.plan.states) {
+      this.entries.delete(this.spaceOf(charge, state), boundText(charge.subject));
+    }
     return Promise.resolve();
   }
 
@@ -53,7 +68,45 @@ export class MemoryStore implements LimitStore {
     return Promise.resolve();
   }
 
-  private decideNow(charges: readonly Charge[], peek: boolean): Decision {
+  /** One state: found once. Twin of lua/frames/decide-one.lua. */
+  private decideOne(charges: readonly Charge[], charge: Charge, state: PlanState): Decision {
+    const now = this.clock.now();
+    const { reply } = this;
+    const { algorithm, numbers } = state;
+    const space = this.spaceOf(charge, state);
+    const key = boundText(charge.subject);
+    const entry = this.entries.get(space, key, now);
+    const verdict = algorithm.check(entry?.value, numbers, charge.cost, now, reply, 0);
+    const blocked = entry !== undefined && entry.blockedUntil > now;
+    const ok = (verdict & ADMITS) !== 0 && !blocked;
+    if (blocked) denyUntil(entry.blockedUntil, now, reply, 0, 3 * state.order.length);
+    if (!ok) this.deny(charge, state, entry, verdict, blocked, now);
+    else if (charge.cost > 0) {
+      this.charge(entry ?? this.entries.open(space, key, now), state, charge.cost, now, reply, 0);
+    }
+    return decide([policyDecision(charge, ok, reply, 0)], charges, this.source, now);
+  }
+
+  private deny(
+    charge: Charge,
+    state: PlanState,
+    entry: Entry<unknown> | undefined,
+    verdict: number,
+    blocked: boolean,
+    now: number,
+  ): void {
+    if (entry !== undefined) {
+      if ((verdict & AHEAD) !== 0) this.repair(entry, state, now);
+      this.entries.rank(entry, DENIED);
+    }
+    if (!blocked && charge.blockMs > 0) {
+      this.blockState(charge, state, now + charge.blockMs, now);
+      denyUntil(now + charge.blockMs, now, this.reply, 0, 3 * state.order.length);
+    }
+  }
+
+  /** Several states: all are checked, then all are charged. Twin of lua/frames/decide-all.lua. */
+  private decideAll(charges: readonly Charge[], peek: boolean): Decision {
     const now = this.clock.now();
     const reply = this.reply;
     const checks = new Array<boolean>(charges.length);
@@ -82,7 +135,7 @@ export class MemoryStore implements LimitStore {
       policies[i] = policyDecision(charge, checks[i]!, reply, at);
       at += 3 * charge.plan.rules.length;
     }
-    return decide(policies, (i) => charges[i]!.shadow, this.source, now);
+    return decide(policies, charges, this.source, now);
   }
 
   private check(charge: Charge, now: number, reply: number[], at: number): boolean {
@@ -90,7 +143,7 @@ export class MemoryStore implements LimitStore {
     let ok = true;
     let blockedUntil = 0;
     for (const state of charge.plan.states) {
-      const entry = this.entries.get(keyOf(charge, state), now);
+      const entry = this.find(charge, state, now);
       const verdict = state.algorithm.check(
         entry?.value,
         state.numbers,
@@ -110,16 +163,27 @@ export class MemoryStore implements LimitStore {
 
   private commit(charge: Charge, now: number, reply: number[], at: number): void {
     for (const state of charge.plan.states) {
-      const entry = this.entries.open(keyOf(charge, state), now);
-      entry.value = state.algorithm.commit(entry.value, state.numbers, charge.cost, now, reply, at);
-      entry.blockedUntil = 0;
-      this.entries.keep(entry, now + state.algorithm.lifeMs(entry.value, state.numbers) + GRACE_MS);
-      let rank = ROOMY;
-      for (const stop = at + 3 * state.order.length; at < stop; at += 3) {
-        if (reply[at] === 0) rank = EXHAUSTED;
-      }
-      this.entries.rank(entry, rank);
+      this.charge(this.open(charge, state, now), state, charge.cost, now, reply, at);
+      at += 3 * state.order.length;
     }
+  }
+
+  private charge(
+    entry: Entry<unknown>,
+    { algorithm, numbers, order }: PlanState,
+    cost: number,
+    now: number,
+    reply: number[],
+    at: number,
+  ): void {
+    entry.value = algorithm.commit(entry.value, numbers, cost, now, reply, at);
+    entry.blockedUntil = 0;
+    this.entries.keep(entry, now + algorithm.lifeMs(entry.value, numbers) + GRACE_MS);
+    let rank = ROOMY;
+    for (const stop = at + 3 * order.length; at < stop; at += 3) {
+      if (reply[at] === 0) rank = EXHAUSTED;
+    }
+    this.entries.rank(entry, rank);
   }
 
   /** What a denial leaves behind: the repair after a clock step back, and the block if there is one. */
@@ -127,7 +191,7 @@ export class MemoryStore implements LimitStore {
     const start = at;
     let blocked = false;
     for (const state of charge.plan.states) {
-      const entry = this.entries.get(keyOf(charge, state), now);
+      const entry = this.find(charge, state, now);
       if (entry !== undefined) {
         blocked ||= entry.blockedUntil > now;
         this.repair(entry, state, now);
@@ -152,14 +216,35 @@ export class MemoryStore implements LimitStore {
   }
 
   private blockState(charge: Charge, state: PlanState, until: number, now: number): void {
-    const key = keyOf(charge, state);
-    const entry = until > 0 ? this.entries.open(key, now) : this.entries.get(key, now);
+    const entry = until > 0 ? this.open(charge, state, now) : this.find(charge, state, now);
     if (entry === undefined) return;
     entry.blockedUntil = until;
     if (until > 0) {
       this.entries.keep(entry, Math.max(entry.expiresAt, until + GRACE_MS));
       this.entries.rank(entry, DENIED);
     }
+  }
+
+  private find(charge: Charge, state: PlanState, now: number): Entry<unknown> | undefined {
+    return this.entries.get(this.spaceOf(charge, state), boundText(charge.subject), now);
+  }
+
+  private open(charge: Charge, state: PlanState, now: number): Entry<unknown> {
+    return this.entries.open(this.spaceOf(charge, state), boundText(charge.subject), now);
+  }
+
+  /** Plans of one policy and shape share a space, as their keys in Redis are one. */
+  private spaceOf({ plan, type }: Charge, state: PlanState): Space<unknown> {
+    let byType = this.spaces.get(state);
+    const known = byType?.get(type);
+    if (known?.alive) return known;
+    if (byType === undefined) {
+      byType = new Map();
+      this.spaces.set(state, byType);
+    }
+    const space = this.entries.space(`${plan.policy}|${type}|${state.suffix}`);
+    byType.set(type, space);
+    return space;
   }
 }
 
@@ -170,9 +255,4 @@ function denyUntil(until: number, now: number, reply: number[], at: number, stop
     if (reply[at + 1] !== NEVER) reply[at + 1] = Math.max(reply[at + 1]!, until - now);
     reply[at + 2] = Math.max(reply[at + 2]!, until - now);
   }
-}
-
-/** Not Redis' form: a map needs no hash tag. Policy, type and suffix hold no '|'. */
-function keyOf(charge: Charge, state: PlanState): string {
-  return `${charge.plan.policy}|${charge.type}|${state.suffix}|${encodeText(charge.subject)}`;
 }

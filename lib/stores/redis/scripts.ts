@@ -23,7 +23,8 @@ export interface Scripts {
   readonly count: Script;
 }
 
-const FUNCTIONS = ['check', 'commit', 'repair', 'refund', 'block'];
+/** What an algorithm's file declares, each name after its own. */
+const PARTS = ['width', 'check', 'commit', 'repair', 'refund', 'block'];
 
 export function loadScripts(): Scripts {
   const prelude = [read('prelude'), read('packed'), read('slices')];
@@ -67,15 +68,15 @@ function compose(name: string, parts: readonly string[]): Script {
   return { name, source, sha: createHash('sha1').update(source).digest('hex') };
 }
 
-/** The algorithm's functions, named as the hot path's frame calls them. */
+/** The algorithm's parts, named as the hot path's frame calls them. */
 function aliasesOf(name: AlgorithmName): string {
   const prefix = name.replaceAll('-', '_');
-  return FUNCTIONS.map((fn) => `local ${fn} = ${prefix}_${fn}`).join('\n');
+  return PARTS.map((part) => `local ${part} = ${prefix}_${part}`).join('\n');
 }
 
 function entryOf(name: AlgorithmName): string {
   const prefix = name.replaceAll('-', '_');
-  return `  ['${name}'] = { ${FUNCTIONS.map((fn) => `${fn} = ${prefix}_${fn}`).join(', ')} },`;
+  return `  ['${name}'] = { ${PARTS.map((part) => `${part} = ${prefix}_${part}`).join(', ')} },`;
 }
 
 function read(name: string): string {

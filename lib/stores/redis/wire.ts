@@ -50,7 +50,7 @@ export function readOne(reply: unknown[], at: number, charges: readonly Charge[]
   const charge = charges[0]!;
   const allowed = readFlag(reply, at);
   const policy = readPolicy(reply, at + 1, charge, allowed);
-  return decide([policy], () => charge.shadow, 'redis', reply[0] as number);
+  return decide([policy], charges, 'redis', reply[0] as number);
 }
 
 /** A decision by decide-all, at `at` of the reply. Throws StoreError for one that failed. */
@@ -63,7 +63,7 @@ export function readAll(reply: unknown[], at: number, charges: readonly Charge[]
     policies[i] = readPolicy(reply, at + 1, charge, readFlag(reply, at));
     at += fieldsOfOne(charge);
   }
-  const decision = decide(policies, (i) => charges[i]!.shadow, 'redis', reply[0] as number);
+  const decision = decide(policies, charges, 'redis', reply[0] as number);
   if (decision.allowed !== allowed) throw new StoreError('malformed');
   return decision;
 }

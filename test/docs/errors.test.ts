@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { Controller, Get, type Type } from '@nestjs/common';
+import { Test } from '@nestjs/testing';
+import { configError } from '../../lib/errors.js';
+import {
+  type ConfigErrorCode,
+  LimitType,
+  type PolicyDefinition,
+  RateLimit,
+  RateLimitConfigError,
+  RateLimiterService,
+  SlidingWindowModule,
+  type SlidingWindowOptions,
+} from '../../lib/index.js';
+import { read, sectionsOf } from './pages.js';
+
+const CODES = [
+  .../export type ConfigErrorCode =([^;]*);/.exec(read('lib/errors.ts'))![1]!.matchAll(/'(\w+)'/g),
+].map((match) => match[1] as ConfigErrorCode);
+
+const sections = sectionsOf('docs/errors.md');
+
+async function boot(options: SlidingWindowOptions = {}, controllers: Type[] = []) {
+  const module = await Test.createTestingModule({
+    imports: [SlidingWindowModule.forRoot(options)],
+    controllers,
+  }).compile();
+  return module.get(RateLimiterService);
+}
+
+async function failureOf(act: () => Promise<unknown>): Promise<RateLimitConfigError> {
+  const failure = await act().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(failure).toBeInstanceOf(RateLimitConfigError);
+  return failure as RateLimitConfigError;
+}
+
+const consume = (policy: PolicyDefinition) =>
+  failureOf(async () => (await boot()).consume(policy, 'user-1'));
+
+/** The examples of the page, made again; and what cannot be made here, from its factory. */
+const EXAMPLES: Partial<
+  Record<ConfigErrorCode, () => RateLimitConfigError | Promise<RateLimitConfigError>>
+> = {
+  SW_BAD_VALUE: () => consume({ name: 'like', rules: [{ limit: -1, window: '1m' }] }),
+  SW_UNKNOWN_OPTION: () =>
+    failureOf(() => boot({ keyprefix: 'shop' } as unknown as SlidingWindowOptions)),
+  SW_UNKNOWN_POLICY: () => {
+    @Controller()
+    class SessionController {
+      @Get()
+      @RateLimit('logon')
+      create() {}
+    }
+    const policies = { login: { type: LimitType.IP, rules: '5/15m' } } as const;
+    return failureOf(() => boot({ policies }, [SessionController]));
+  },
+  SW_NAME_TAKEN: () => {
+    @Controller()
+    class OrdersController {
+      @Get('create')
+      @RateLimit(LimitType.IP, '10/s')
+      create() {}
+
+      @Get('update')
+      @RateLimit(LimitType.IP, '10/s', { name: 'OrdersController-create' })
+      update() {}
+    }
+    return failureOf(() => boot({}, [OrdersController]));
+  },
+  SW_RULES_DIFFER: () => {
+    @Controller()
+    class OrdersController {
+      @Get('create')
+      @RateLimit(LimitType.IP, '10/s', { name: 'orders' })
+      create() {}
+
+      @Get('update')
+      @RateLimit(LimitType.IP, '20/s', { name: 'orders' })
+      update() {}
+    }
+    return failureOf(() => boot({}, [OrdersController]));
+  },
+  SW_LONGER_WINDOW_LOWER_LIMIT: () => consume({ name: 'search', rules: ['100/1s', '10/1m'] }),
+  SW_LOG_TOO_LONG: () => consume({ name: 'export', rules: '1000000/1d' }),
+  SW_MISSING_FILE: () => configError.missingFile('<path of the file>', '<reason>'),
+  SW_MISSING_PACKAGE: () => configError.missingPackage('ioredis', 'for the option `redis`'),
+  SW_UNKNOWN_CONTEXT: () => configError.unknownContext('rpc'),
+};
+
+describe('docs/errors.md', () => {
+  it('has a section for each code, and for nothing else', () => {
+    expect(CODES.length).toBeGreaterThan(0);
+    expect([...sections.keys()]).toEqual(CODES);
+  });
+
+  it.each(CODES)('tells what is said for %s', async (code) => {
+    const error = await EXAMPLES[code]?.();
+    if (error === undefined) return;
+    expect(error.code).toBe(code);
+    expect(sections.get(code)).toContain(`\n${error.message}\n`);
+  });
+});

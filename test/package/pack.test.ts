@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { copyFileSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { pack, type Packed, ROOT } from './scratch.js';
+
+const run = promisify(execFile);
+const APP = fileURLToPath(new URL('app.js', import.meta.url));
+
+let packed: Packed;
+beforeAll(() => {
+  packed = pack();
+}, 60_000);
+afterAll(() => packed?.remove());
+
+/** What npm installs with the package, and the platform the application brings. */
+function packagesWithout(...absent: string[]): string[] {
+  const { dependencies, peerDependencies } = packed.manifest;
+  return [
+    ...Object.keys({ ...dependencies, ...peerDependencies }),
+    '@nestjs/platform-express',
+  ].filter((name) => !absent.includes(name));
+}
+
+/** Runs a program in a project that has the package installed; gives the last line it prints. */
+async function node(project: string, file: string, env: NodeJS.ProcessEnv = {}) {
+  const { stdout } = await run(process.execPath, [file], {
+    cwd: project,
+    env: { PATH: process.env.PATH, ...env },
+  });
+  return stdout.trim().split('\n').at(-1)!;
+}
+
+async function runApp(packages: readonly string[], env: NodeJS.ProcessEnv) {
+  const project = packed.project(packages);
+  copyFileSync(APP, join(project, 'app.mjs'));
+  return JSON.parse(await node(project, 'app.mjs', env)) as Record<string, unknown>;
+}
+
+describe('the tarball', () => {
+  it('holds the build, the Lua files and the papers, and nothing else', () => {
+    const others = packed.files.filter((path) => !/^(dist|lua)\//.test(path));
+    expect(others.filter((path) => path !== 'CHANGELOG.md').sort()).toEqual([
+      'LICENSE',
+      'README.md',
+      'package.json',
+    ]);
+    const kinds = /^(dist\/.*\.(js|js\.map|d\.ts)|lua\/.*\.lua|lua\/README\.md)$/;
+    const built = packed.files.filter((path) => /^(dist|lua)\//.test(path));
+    expect(built.filter((path) => !kinds.test(path))).toEqual([]);
+    expect(built).toEqual(expect.arrayContaining(sources('lib', '.ts', 'dist', '.js')));
+    expect(built).toEqual(expect.arrayContaining(sources('lua', '.lua', 'lua', '.lua')));
+  });
+
+  it('holds every file that an export names', () => {
+    const named = Object.entries(packed.manifest.exports)
+      // The test kit comes with its source.
+      .filter(([name]) => name !== './testing' || existsSync(sourceOfTesting))
+      .flatMap(([, target]) => (typeof target === 'string' ? [target] : Object.values(target)));
+    for (const path of named) expect(packed.files).toContain(path.replace('./', ''));
+  });
+});
+
+/** Where the files of a folder are expected in the tarball. */
+function sources(folder: string, from: string, target: string, to: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith(from))
+    .map((path) => `${target}/${path.slice(0, -from.length)}${to}`);
+}
+
+const sourceOfTesting = join(ROOT, 'lib/testing/index.ts');
+
+describe('an application that has installed the package', () => {
+  const outcome = {
+    statuses: [200, 200, 429],
+    retryAfter: expect.stringMatching(/^(60|59)$/),
+    policyField: '"CatsController-list";q=2;w=60',
+    remaining: [3, 3, 3, 3],
+    count: 1,
+  };
+
+  it('limits and counts in process, without ioredis', async () => {
+    const result = await runApp(packagesWithout('ioredis'), {});
+    expect(result).toEqual({ ...outcome, source: 'memory' });
+  });
+
+  it('limits and counts on Redis, with the Lua files of the package', async () => {
+    const result = await runApp(packagesWithout(), { REDIS_URL: process.env.REDIS_URL });
+    expect(result).toEqual({ ...outcome, source: 'redis' });
+  });
+
+  it('is told what to install when it names a Redis and has no ioredis', async () => {
+    const env = { REDIS_URL: process.env.REDIS_URL };
+    await expect(runApp(packagesWithout('ioredis'), env)).rejects.toThrow(
+      /ioredis: is needed for the option `redis`; install it: npm install ioredis/,
+    );
+  });
+
+  it('can require the package from CommonJS', async () => {
+    const project = packed.project(packagesWithout('ioredis'));
+    writeFileSync(
+      join(project, 'main.cjs'),
+      `const { RateLimit, SlidingWindowModule } = require('nestjs-sliding-window');
+       console.log(typeof RateLimit, typeof SlidingWindowModule.forRoot);`,
+    );
+    expect(await node(project, 'main.cjs')).toBe('function function');
+  });
+
+  it('can read the manifest, and nothing that is not exported', async () => {
+    const project = packed.project(packagesWithout('ioredis'));
+    writeFileSync(
+      join(project, 'main.mjs'),
+      `import manifest from 'nestjs-sliding-window/package.json' with { type: 'json' };
+       const deep = await import('nestjs-sliding-window/dist/index.js').catch((e) => e.code);
+       console.log(manifest.name, deep);`,
+    );
+    expect(await node(project, 'main.mjs')).toBe(
+      'nestjs-sliding-window ERR_PACKAGE_PATH_NOT_EXPORTED',
+    );
+  });
+
+  (existsSync(sourceOfTesting) ? it : it.skip)('finds the test kit', async () => {
+    const project = packed.project(packagesWithout('ioredis').concat('@nestjs/testing'));
+    writeFileSync(
+      join(project, 'main.mjs'),
+      `console.log(Object.keys(await import('nestjs-sliding-window/testing')).length > 0);`,
+    );
+    expect(await node(project, 'main.mjs')).toBe('true');
+  });
+});
+
+describe('the type declarations', () => {
+  const CONSUMER = `
+    import { Controller, Get, Module } from '@nestjs/common';
+    import { type Decision, LimitType, RateLimit, RateLimitInfo, RateLimiterService,
+      SlidingWindowModule, type SlidingWindowOptions } from 'nestjs-sliding-window';
+
+    const options: SlidingWindowOptions = { keyPrefix: 'app', headers: 'both' };
+
+    @Controller('cats')
+    export class CatsController {
+      constructor(private readonly limiter: RateLimiterService) {}
+      @Get()
+      @RateLimit(LimitType.IP, [{ limit: 10, window: '1s' }, '100/1m'], { cost: 2 })
+      async list(@RateLimitInfo() info: Decision | undefined): Promise<number | null> {
+        const decision = await this.limiter.consume({ name: 'cats', rules: '5/s' }, 'tom');
+        return info === undefined ? null : decision.retryAfterMs;
+      }
+    }
+
+    @Module({ imports: [SlidingWindowModule.forRoot(options)], controllers: [CatsController] })
+    export class AppModule {}
+
+    // @ts-expect-error
+    RateLimit(LimitType.IP, { limit: 10, window: 'a minute' });
+    // @ts-expect-error
+    SlidingWindowModule.forRoot({ redsi: 'redis://localhost' });
+  `;
+
+  /** Errors of the consumer; with `skipLibCheck: false` those of every declaration it reaches too. */
+  function check(packages: readonly string[], options: ts.CompilerOptions): string[] {
+    const project = packed.project([...packages, '@types/node']);
+    const file = join(project, 'consumer.mts');
+    writeFileSync(file, CONSUMER);
+    const program = ts.createProgram([file], {
+      target: ts.ScriptTarget.ES2022,
+      lib: ['lib.es2023.d.ts'],
+      module: ts.ModuleKind.NodeNext,
+      strict: true,
+      noEmit: true,
+      experimentalDecorators: true,
+      types: ['node'],
+      typeRoots: [join(project, 'node_modules/@types')],
+      ...options,
+    });
+    return ts
+      .getPreEmitDiagnostics(program)
+      .map(
+        ({ file: at, messageText }) =>
+          `${at?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`,
+      );
+  }
+
+  it('compile in a strict project that checks its libraries', () => {
+    expect(check(packagesWithout(), { skipLibCheck: false })).toEqual([]);
+  });
+
+  it('compile without ioredis', () => {
+    expect(check(packagesWithout('ioredis'), { skipLibCheck: true })).toEqual([]);
+  });
+});
