@@ -36,8 +36,7 @@ export const tokenBucket: Algorithm<TokenBucketRule, TokenBucketState> = {
     return {
       order: rules.map((_, i) => i),
       numbers: rules.flatMap((rule) => [rule.limit, rule.windowMs, rule.refill]),
-      // With another refill the debt would be paid back, in hindsight, at another rate.
-      shape: rules.map((rule) => `${rule.windowMs}r${rule.refill}`).join('+'),
+      shape: rules.map((rule) => rule.windowMs).join('+'),
     };
   },
 

@@ -51,7 +51,7 @@ export class RateLimiterService {
     try {
       return this.decide([this.charge(policy, subject, costOf(options))]);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error instanceof Error ? error : new Error(String(error)));
     }
   }
 

@@ -65,6 +65,11 @@ export class Stores {
     if (this.connection !== undefined) await untilReady(this.connection.client, READY_MS);
   }
 
+  /** Empties the in-process store. */
+  forget(): void {
+    this.entries.clear();
+  }
+
   close(): void {
     clearInterval(this.sweeper);
     this.entries.clear();

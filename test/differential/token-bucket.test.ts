@@ -3,7 +3,7 @@ import { describePrograms, limitPrograms, type Program, RULES, WINDOW } from './
 
 /** Failures of the past: they run first, for ever. */
 const REGRESSIONS: readonly Program[] = [
-  // A changed refill paid the debt back, in hindsight, at another rate.
+  // Under a changed refill one store still held the debt, and the other did not.
   {
     policies: [
       [{ rules: [{ algorithm: 'token-bucket', limit: 1, refill: 3, window: 2 * WINDOW }] }],

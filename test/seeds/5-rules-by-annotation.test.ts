@@ -130,8 +130,9 @@ describe('system 5: several rules on one method, by annotation', () => {
       await limiter.consume({ name: 'key', rules: '5/1m' }, 'user-1');
       await windows.calculateCount('counted', '1m', { id: 'unique-id' });
     });
-    expect(commands).toHaveLength(3);
-    const keys = commands.map(([, , count, ...rest]) => rest.slice(0, Number(count)));
+    // A script that the server has not seen is sent a second time, with its text.
+    const calls = commands.map(([, , count, ...rest]) => rest.slice(0, Number(count)));
+    const keys = calls.filter((call, i) => calls[i - 1]?.join() !== call.join());
     expect(keys.map(({ length }) => length)).toEqual([2, 1, 1]);
     for (const call of keys) {
       // A cluster hashes what stands in braces: one slot for a call.

@@ -1,0 +1,65 @@
+import type { DynamicModule } from '@nestjs/common';
+import type { TestingModuleBuilder } from '@nestjs/testing';
+import type { Duration } from '../rules/duration.js';
+import { SlidingWindowModule } from '../sliding-window.module.js';
+import { SLIDING_WINDOW_OPTIONS } from '../sliding-window.module-definition.js';
+import type { SlidingWindowOptions } from '../sliding-window.options.js';
+import { Stores } from '../stores/stores.js';
+import { ManualClock } from './manual-clock.js';
+
+/** Drives the time of a module under test, and empties its store. */
+export interface DrivenTime {
+  readonly clock: ManualClock;
+  /** Moves on: windows slide, blocks end, waiting calls go on. */
+  advance(duration: Duration): void;
+  /** Forgets every limit and every counter. */
+  resetAll(module: { get(type: typeof Stores, options: { strict: false }): Stores }): void;
+}
+
+function drivenTime(): DrivenTime {
+  const clock = new ManualClock();
+  return {
+    clock,
+    advance: (duration) => clock.advance(duration),
+    resetAll: (module) => module.get(Stores, { strict: false }).forget(),
+  };
+}
+
+/**
+ * Takes over an application under test: its SlidingWindowModule keeps the options that it is given
+ * here, uses the in-process store, and follows a driven clock. Tests need no sleeping and no Redis.
+ *
+ * @param options The application's own, of which `redis` and `clock` are left out.
+ *
+ * @example
+ * const builder = Test.createTestingModule({ imports: [AppModule] });
+ * const time = driveTime(builder, { policies });
+ * const module = await builder.compile();
+ * time.advance('10s');
+ * time.resetAll(module);
+ */
+export function driveTime(
+  builder: TestingModuleBuilder,
+  options: SlidingWindowOptions = {},
+): DrivenTime {
+  const time = drivenTime();
+  const { redis: _, ...rest } = options;
+  builder.overrideProvider(SLIDING_WINDOW_OPTIONS).useValue({ ...rest, clock: time.clock });
+  return time;
+}
+
+/**
+ * The module on the in-process store with a driven clock, for tests of a part of an application.
+ *
+ * @example
+ * const testing = SlidingWindowTestingModule.forRoot({ policies });
+ * const module = await Test.createTestingModule({ imports: [testing.module] }).compile();
+ * testing.advance('10s');
+ */
+export const SlidingWindowTestingModule = {
+  forRoot(options: SlidingWindowOptions = {}): DrivenTime & { readonly module: DynamicModule } {
+    const time = drivenTime();
+    const { redis: _, ...rest } = options;
+    return { ...time, module: SlidingWindowModule.forRoot({ ...rest, clock: time.clock }) };
+  },
+};

@@ -1,0 +1,7 @@
+import { describe, it } from '@jest/globals';
+import { describeStore } from '../../lib/testing/index.js';
+import { openServices, STORES } from '../support/services.js';
+
+for (const store of STORES) {
+  describeStore({ describe, it }, store, (clock) => openServices(store, { clock }));
+}
