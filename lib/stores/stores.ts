@@ -6,11 +6,13 @@ import {
   close,
   connect,
   type Connection,
+  isCluster,
   type RedisOption,
   untilReady,
 } from './redis/connection.js';
 import { RedisCounterStore } from './redis/redis-counter.store.js';
 import { RedisStore } from './redis/redis.store.js';
+import { SlotSplittingStore } from './redis/slot-splitting.store.js';
 import { ScriptRunner } from './redis/script-runner.js';
 import { loadScripts } from './redis/scripts.js';
 import type { CounterStore, LimitStore } from './store.js';
@@ -49,7 +51,8 @@ export class Stores {
     const scripts = loadScripts();
     this.connection = connect(redis);
     this.runner = new ScriptRunner(this.connection.client);
-    this.limits = new RedisStore(this.runner, scripts, keyPrefix, sent);
+    const limits = new RedisStore(this.runner, scripts, keyPrefix, sent);
+    this.limits = isCluster(this.connection.client) ? new SlotSplittingStore(limits) : limits;
     this.counters = new RedisCounterStore(this.runner, scripts, keyPrefix, sent);
   }
 

@@ -26,14 +26,15 @@ function drivenTime(): DrivenTime {
 }
 
 /**
- * Takes over an application under test: its SlidingWindowModule keeps the options that it is given
- * here, uses the in-process store, and follows a driven clock. Tests need no sleeping and no Redis.
+ * Takes over an application under test: its SlidingWindowModule gets the options that are given here
+ * and follows a driven clock. Without `redis` it uses the in-process store; with it, the clock drives
+ * the scripts too. Tests need no sleeping.
  *
- * @param options The application's own, of which `redis` and `clock` are left out.
+ * @param options The application's own; its `clock` is replaced.
  *
  * @example
  * const builder = Test.createTestingModule({ imports: [AppModule] });
- * const time = driveTime(builder, { policies });
+ * const time = driveTime(builder, { policies }); // no `redis`: in process
  * const module = await builder.compile();
  * time.advance('10s');
  * time.resetAll(module);
@@ -43,8 +44,7 @@ export function driveTime(
   options: SlidingWindowOptions = {},
 ): DrivenTime {
   const time = drivenTime();
-  const { redis: _, ...rest } = options;
-  builder.overrideProvider(SLIDING_WINDOW_OPTIONS).useValue({ ...rest, clock: time.clock });
+  builder.overrideProvider(SLIDING_WINDOW_OPTIONS).useValue({ ...options, clock: time.clock });
   return time;
 }
 

@@ -3,8 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
 import { RateLimiterService } from '../../lib/index.js';
-import { SLIDING_WINDOW_OPTIONS } from '../../lib/sliding-window.module-definition.js';
-import { ManualClock } from '../../lib/testing/manual-clock.js';
+import { driveTime, type ManualClock } from '../../lib/testing/index.js';
 import { AppModule, slidingWindowOptions } from '../../sample-app/app.module.js';
 
 interface Answer {
@@ -28,12 +27,10 @@ describe.each(['in-process', 'Redis'])('the sample app on the %s store', (store)
     redis.disconnect();
 
     if (store === 'in-process') delete process.env.REDIS_URL;
-    clock = new ManualClock();
-    const module = await Test.createTestingModule({ imports: [AppModule] })
-      // All as the sample says, save that time moves when the test says so.
-      .overrideProvider(SLIDING_WINDOW_OPTIONS)
-      .useValue({ ...slidingWindowOptions(), clock })
-      .compile();
+    const builder = Test.createTestingModule({ imports: [AppModule] });
+    // All as the sample says, save that time moves when the test says so.
+    ({ clock } = driveTime(builder, slidingWindowOptions()));
+    const module = await builder.compile();
     app = module.createNestApplication<NestExpressApplication>({ logger: ['error', 'fatal'] });
     // So that a test can come from several addresses.
     app.set('trust proxy', true);

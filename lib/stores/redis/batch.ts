@@ -28,26 +28,30 @@ interface Waiting {
 
 /** Decisions of one turn for one script: sent together, answered one by one. */
 interface Batch {
+  readonly id: unknown;
   readonly script: Script;
   readonly waiting: Waiting[];
   send: () => void;
 }
 
 /**
- * Collects the decisions of one turn of the event loop and sends them as one call per script.
+ * Collects the decisions of one turn of the event loop and sends them as one call per script, and on a
+ * cluster per hash tag.
  *
  * Nothing waits: a batch goes out when the turn's input has been read, alone or with others, and at
  * once when it is full; several may be in flight. Decisions on one key are sent in the order in
  * which they were asked.
  */
 export class Batcher {
-  private readonly batches = new Map<Script, Batch>();
+  private readonly batches = new Map<unknown, Batch>();
   private scheduled = false;
 
   constructor(
     private readonly runner: ScriptRunner,
     private readonly prefix: string,
     private readonly time: () => Arg,
+    /** On a cluster a call touches one slot: decisions share one when they share a hash tag. */
+    private readonly bySlot: boolean,
   ) {}
 
   /** For decisions with one state, by that algorithm's script. */
@@ -79,12 +83,13 @@ export class Batcher {
     send: (batch: Batch) => Promise<void>,
   ): Promise<Decision> {
     return new Promise((resolve, reject) => {
-      if (this.batches.size > 0) this.keepOrder(script, keys);
-      let batch = this.batches.get(script);
+      const id = this.bySlot ? `${script.sha} ${tagOf(keys[0]!)}` : script;
+      if (this.batches.size > 0) this.keepOrder(id, keys);
+      let batch = this.batches.get(id);
       if (batch === undefined) {
-        const made: Batch = { script, waiting: [], send: () => void send(made) };
+        const made: Batch = { id, script, waiting: [], send: () => void send(made) };
         batch = made;
-        this.batches.set(script, batch);
+        this.batches.set(id, batch);
         if (!this.scheduled) {
           this.scheduled = true;
           setImmediate(this.flush);
@@ -92,20 +97,20 @@ export class Batcher {
       }
       batch.waiting.push({ charges, keys, resolve, reject });
       if (batch.waiting.length >= MOST_DECISIONS) {
-        this.batches.delete(script);
+        this.batches.delete(id);
         batch.send();
       }
     });
   }
 
   /** A key that waits for another script goes first. */
-  private keepOrder(script: Script, keys: readonly string[]): void {
+  private keepOrder(id: unknown, keys: readonly string[]): void {
     for (const batch of this.batches.values()) {
-      if (batch.script === script) continue;
+      if (batch.id === id) continue;
       // Scripts for one state meet a key's other script only where several states are decided.
       if (keys.length === 1 && batch.waiting[0]!.keys.length === 1) continue;
       if (batch.waiting.some((waiting) => waiting.keys.some((key) => keys.includes(key)))) {
-        this.batches.delete(batch.script);
+        this.batches.delete(batch.id);
         batch.send();
       }
     }
@@ -178,4 +183,9 @@ function runsOf(waiting: readonly Waiting[]): Waiting[][] {
     }
   }
   return runs;
+}
+
+/** What a cluster hashes of a key of ours. */
+function tagOf(key: string): string {
+  return key.slice(key.indexOf('{') + 1, key.indexOf('}'));
 }

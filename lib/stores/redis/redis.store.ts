@@ -4,6 +4,7 @@ import { limitKey } from '../keys.js';
 import type { Charge, LimitStore } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { Batcher } from './batch.js';
+import { isCluster } from './connection.js';
 import type { ScriptRunner } from './script-runner.js';
 import type { Scripts } from './scripts.js';
 import { type Arg, pushDecision, readAll, readResult, readTime } from './wire.js';
@@ -21,7 +22,7 @@ export class RedisStore implements LimitStore {
     clock: Clock | undefined,
   ) {
     this.time = clock === undefined ? () => '' : () => clock.now();
-    this.batcher = new Batcher(runner, prefix, this.time);
+    this.batcher = new Batcher(runner, prefix, this.time, isCluster(runner.client));
   }
 
   decide(charges: readonly Charge[]): Promise<Decision> {
