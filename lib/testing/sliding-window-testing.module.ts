@@ -12,7 +12,7 @@ export interface DrivenTime {
   readonly clock: ManualClock;
   /** Moves on: windows slide, blocks end, waiting calls go on. */
   advance(duration: Duration): void;
-  /** Forgets every limit and every counter. */
+  /** Forgets every limit and every counter of the in-process store; a Redis keeps its own. */
   resetAll(module: { get(type: typeof Stores, options: { strict: false }): Stores }): void;
 }
 
