@@ -6,8 +6,9 @@ const swcrc = JSON.parse(readFileSync(new URL('.swcrc', import.meta.url), 'utf8'
  * ESM-only packages that CommonJS packages require(): Jest can do that natively only on
  * Node >= 24.9, so on older Node they must be transformed.
  *  - cookie: required by light-my-request (fastify inject)
+ *  - content-disposition: required by @fastify/static (Mercurius)
  */
-const esmRequiredByCjs = ['cookie'].join('|');
+const esmRequiredByCjs = ['cookie', 'content-disposition'].join('|');
 
 /** @type {import('jest').Config} */
 export default {
