@@ -108,7 +108,7 @@ export default defineConfig(
   },
   { files: ['lib/stores/redis/**'], rules: imports(layers.stores, layers.nest, layers.index) },
   {
-    files: ['lib/limiting/**', 'lib/counting/**'],
+    files: ['lib/limiting/**', 'lib/counting/**', 'lib/throttler/**'],
     rules: imports(layers.services, layers.ioredis, layers.index),
   },
   {

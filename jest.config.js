@@ -10,24 +10,52 @@ const swcrc = JSON.parse(readFileSync(new URL('.swcrc', import.meta.url), 'utf8'
  */
 const esmRequiredByCjs = ['cookie', 'content-disposition'].join('|');
 
-/** @type {import('jest').Config} */
-export default {
+/** JavaScript of a package, in the form in which it is loaded. */
+const packageTransform = [
+  '@swc/jest',
+  { swcrc: false, jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } } },
+];
+
+const common = {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/.sample-app'],
   globalSetup: '<rootDir>/test/setup/global-setup.ts',
   globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
   setupFiles: ['<rootDir>/test/setup/worker-env.ts'],
-  extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
+};
+
+const typescript = { '^.+\\.ts$': ['@swc/jest', { ...swcrc, swcrc: false, sourceMaps: 'inline' }] };
+
+/** ES modules, as the library is published. */
+const library = {
+  ...common,
+  displayName: 'library',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/throttler/'],
+  extensionsToTreatAsEsm: ['.ts'],
   transform: {
-    '^.+\\.ts$': ['@swc/jest', { ...swcrc, swcrc: false, sourceMaps: 'inline' }],
-    [`/node_modules/(${esmRequiredByCjs})/.+\\.js$`]: [
-      '@swc/jest',
-      { swcrc: false, jsc: { target: 'es2022', parser: { syntax: 'ecmascript' } } },
-    ],
+    ...typescript,
+    [`/node_modules/(${esmRequiredByCjs})/.+\\.js$`]: packageTransform,
   },
   transformIgnorePatterns: [`/node_modules/(?!(.*/node_modules/)?(${esmRequiredByCjs})/)`],
+};
+
+/**
+ * `@nestjs/throttler` is CommonJS and requires Nest, which is ESM: here everything is compiled to
+ * CommonJS, Nest too, so that there is one of it.
+ */
+const throttler = {
+  ...common,
+  displayName: 'throttler',
+  testMatch: ['<rootDir>/test/throttler/**/*.test.ts'],
+  transform: { ...typescript, '^.+\\.m?js$': packageTransform },
+  transformIgnorePatterns: ['/node_modules/@swc/'],
+};
+
+/** @type {import('jest').Config} */
+export default {
+  projects: [library, throttler],
   coverageProvider: 'v8',
   collectCoverageFrom: ['lib/**/*.ts'],
   coverageReporters: ['text', 'lcov'],

@@ -29,6 +29,11 @@ export {
 } from './counting/sliding-window.service.js';
 export type { Decision, DecisionSource, PolicyDecision, RuleState } from './decision.js';
 
+export {
+  SlidingWindowThrottlerStorage,
+  type ThrottlerRecord,
+} from './throttler/throttler-storage.js';
+
 export { type ConfigErrorCode, RateLimitConfigError } from './errors.js';
 export { RateLimitException, RateLimitUnavailableException } from './limiting/exceptions.js';
 

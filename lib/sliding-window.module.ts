@@ -27,6 +27,7 @@ import {
 } from './sliding-window.options.js';
 import { ScriptRunner } from './stores/redis/script-runner.js';
 import { Stores } from './stores/stores.js';
+import { SlidingWindowThrottlerStorage } from './throttler/throttler-storage.js';
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
 
@@ -66,6 +67,11 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
       useFactory: (stores: Stores) => new SlidingWindowService(stores.counters),
     },
     {
+      provide: SlidingWindowThrottlerStorage,
+      inject: [RateLimiterService],
+      useFactory: (limiter: RateLimiterService) => new SlidingWindowThrottlerStorage(limiter),
+    },
+    {
       provide: PolicyExplorer,
       inject: [RESOLVED_OPTIONS],
       useFactory: (options: ResolvedOptions) => new PolicyExplorer(options),
@@ -82,7 +88,13 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
     RateLimitGuard,
     GlobalRateLimitGuard,
   ],
-  exports: [ScriptRunner, RateLimiterService, SlidingWindowService, PolicyEnforcer],
+  exports: [
+    ScriptRunner,
+    RateLimiterService,
+    SlidingWindowService,
+    SlidingWindowThrottlerStorage,
+    PolicyEnforcer,
+  ],
 })
 export class SlidingWindowModule
   extends ConfigurableModuleClass

@@ -9,7 +9,7 @@ import {
 } from './algorithm.js';
 
 /** Above this a log costs more than it is worth: 10 bytes and an entry per unit. */
-const LONGEST_LOG = 100_000;
+export const LONGEST_LOG = 100_000;
 
 /** Timestamps, oldest first, in a circle of 2^n places that grows with its content. */
 interface SlidingLogState {
