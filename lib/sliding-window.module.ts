@@ -6,11 +6,12 @@ import {
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
-import { ApplicationConfig, ModulesContainer } from '@nestjs/core';
+import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { SlidingWindowService } from './counting/sliding-window.service.js';
 import { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
 import { PolicyEnforcer } from './guard/policy-enforcer.js';
 import { PolicyExplorer } from './guard/policy-explorer.js';
+import { ProxyWarnings } from './guard/proxy-warnings.js';
 import { RateLimitGuard } from './guard/rate-limit.guard.js';
 import { namedPolicies } from './guard/named-policies.js';
 import { Policies } from './limiting/policies.js';
@@ -77,13 +78,24 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
       useFactory: (options: ResolvedOptions) => new PolicyExplorer(options),
     },
     {
+      provide: ProxyWarnings,
+      inject: [HttpAdapterHost, SLIDING_WINDOW_OPTIONS],
+      useFactory: (host: HttpAdapterHost, options?: SlidingWindowOptions) =>
+        new ProxyWarnings(host, options?.getIp !== undefined),
+    },
+    {
       provide: PolicyEnforcer,
-      inject: [PolicyExplorer, RateLimiterService, RESOLVED_OPTIONS],
+      inject: [PolicyExplorer, RateLimiterService, RESOLVED_OPTIONS, ProxyWarnings],
       useFactory: (
         explorer: PolicyExplorer,
         limiter: RateLimiterService,
         options: ResolvedOptions,
-      ) => new PolicyEnforcer(explorer, limiter, options),
+        proxies: ProxyWarnings,
+      ) =>
+        new PolicyEnforcer(explorer, limiter, {
+          ...options,
+          getIp: proxies.watch(options.getIp),
+        }),
     },
     RateLimitGuard,
     GlobalRateLimitGuard,
