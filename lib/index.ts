@@ -37,6 +37,7 @@ export {
 export { type ConfigErrorCode, RateLimitConfigError } from './errors.js';
 export { RateLimitException, RateLimitUnavailableException } from './limiting/exceptions.js';
 
+export type { InventoryRow } from './guard/inventory.js';
 export { RateLimitGuard } from './guard/rate-limit.guard.js';
 export { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
 

@@ -1,19 +1,24 @@
 import {
   type DynamicModule,
+  type INestApplicationContext,
   Inject,
   Logger,
   Module,
+  type OnApplicationBootstrap,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
 import { SlidingWindowService } from './counting/sliding-window.service.js';
 import { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
+import { type InventoryRow, inventoryOf } from './guard/inventory.js';
 import { PolicyEnforcer } from './guard/policy-enforcer.js';
 import { PolicyExplorer } from './guard/policy-explorer.js';
 import { ProxyWarnings } from './guard/proxy-warnings.js';
 import { RateLimitGuard } from './guard/rate-limit.guard.js';
 import { namedPolicies } from './guard/named-policies.js';
+import { routesOf } from './guard/routes.js';
+import { userWarnings } from './guard/user-warnings.js';
 import { Policies } from './limiting/policies.js';
 import { RateLimiterService } from './limiting/rate-limiter.service.js';
 import {
@@ -110,16 +115,17 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
 })
 export class SlidingWindowModule
   extends ConfigurableModuleClass
-  implements OnModuleInit, OnApplicationShutdown
+  implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
 {
   private readonly logger = new Logger('SlidingWindow');
 
   constructor(
-    @Inject(RESOLVED_OPTIONS) options: ResolvedOptions,
+    @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
+    @Inject(SLIDING_WINDOW_OPTIONS) private readonly written: SlidingWindowOptions | undefined,
     private readonly stores: Stores,
-    explorer: PolicyExplorer,
-    modules: ModulesContainer,
-    config: ApplicationConfig,
+    private readonly explorer: PolicyExplorer,
+    private readonly modules: ModulesContainer,
+    private readonly config: ApplicationConfig,
     guard: RateLimitGuard,
     globalGuard: GlobalRateLimitGuard,
   ) {
@@ -145,9 +151,36 @@ export class SlidingWindowModule
     return super.forRootAsync(options);
   }
 
+  /**
+   * Which policies hold for which routes: a row for each policy of each route, and one for each
+   * route that has none. To be called once the application is set up (global prefix, versioning).
+   * Routes that are no handlers of controllers, gateways or resolvers are not in it, nor are GraphQL
+   * field resolvers, host names and versions that are not part of the path.
+   *
+   * @example
+   * console.table(SlidingWindowModule.inventory(app));
+   */
+  static inventory(app: INestApplicationContext): InventoryRow[] {
+    const { modules, config, explorer, options } = app.get(SlidingWindowModule, { strict: false });
+    return inventoryOf(routesOf(modules, config), explorer, options.globalGuard);
+  }
+
   async onModuleInit(): Promise<void> {
     await this.stores.open();
     this.logger.log(this.stores.description);
+  }
+
+  /** Only now all guards of the application are known. */
+  onApplicationBootstrap(): void {
+    if (this.written?.getUserId !== undefined) return;
+    const guards = [...this.config.getGlobalGuards(), ...this.config.getGlobalRequestGuards()];
+    const { globalGuard } = this.options;
+    const otherGlobalGuards = guards.length > (globalGuard ? 1 : 0);
+    const routes = routesOf(this.modules, this.config);
+    const logger = new Logger('RateLimit');
+    for (const text of userWarnings(routes, this.explorer, { globalGuard, otherGlobalGuards })) {
+      logger.warn(text);
+    }
   }
 
   onApplicationShutdown(): void {

@@ -44,7 +44,8 @@ const UNITS = [
   [1000, 's'],
 ] as const;
 
-function windowText(ms: number): string {
+/** `1m`, `90s`, `1500ms`. */
+export function windowText(ms: number): string {
   const [size, unit] = UNITS.find(([unitMs]) => ms % unitMs === 0) ?? [1, 'ms'];
   return `${ms / size}${unit}`;
 }

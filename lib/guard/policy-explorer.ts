@@ -158,6 +158,16 @@ function guardsOf(target: object): Guards {
   return (Reflect.getMetadata(GUARDS_METADATA, target) ?? []) as Guards;
 }
 
+/** Guards of the handler and its controller but ours. */
+export function otherGuardsOf(controller: object, handler: object): Guards {
+  return [...guardsOf(controller), ...guardsOf(handler)].filter((guard) => !isOurs(guard));
+}
+
+/** The handler has our route guard, which applies all of its policies. */
+export function hasRouteGuard(handler: object): boolean {
+  return guardsOf(handler).some(isOurs);
+}
+
 function isOurs(guard: Guards[number]): boolean {
   return guard === RateLimitGuard || guard instanceof RateLimitGuard;
 }

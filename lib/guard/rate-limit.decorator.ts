@@ -79,6 +79,15 @@ export function declarationsOf(
     Reflect.getMetadata(RATE_LIMIT, controller)) as readonly Declaration[] | undefined;
 }
 
+/** Where the declarations that hold for a handler stand. */
+export function declaredAt(
+  controller: object,
+  handler: object,
+): 'handler' | 'controller' | undefined {
+  if (Reflect.hasMetadata(RATE_LIMIT, handler)) return 'handler';
+  return Reflect.hasMetadata(RATE_LIMIT, controller) ? 'controller' : undefined;
+}
+
 /** Policy names that are skipped; `'all'` for `@SkipRateLimit()`. */
 export function skippedOf(controller: object, handler: object): ReadonlySet<string> | 'all' {
   const lists = [controller, handler].flatMap(
