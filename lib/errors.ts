@@ -10,7 +10,8 @@ export type ConfigErrorCode =
   | 'SW_MISSING_FILE'
   | 'SW_MISSING_PACKAGE'
   | 'SW_UNKNOWN_CONTEXT'
-  | 'SW_NOT_ON_CLUSTER';
+  | 'SW_NOT_ON_CLUSTER'
+  | 'SW_SELF_CHECK';
 
 /**
  * An option, a rule or an argument that cannot be meant. Thrown at boot for what is configured, at
@@ -121,6 +122,13 @@ export const configError = {
       'SW_UNKNOWN_CONTEXT',
       `execution context ${show(type)}`,
       'no adapter knows it; pass one in the option `contexts`',
+    ),
+
+  selfCheckFailed: (problems: readonly string[]) =>
+    new RateLimitConfigError(
+      'SW_SELF_CHECK',
+      'redis',
+      `${problems.join('; ')}; or leave out \`strict\``,
     ),
 
   notOnCluster: (path: string, reason: string) =>

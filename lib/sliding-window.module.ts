@@ -31,8 +31,10 @@ import {
   resolveOptions,
   type SlidingWindowOptions,
 } from './sliding-window.options.js';
+import { configError } from './errors.js';
+import { StoreLog } from './store-log.js';
 import { ScriptRunner } from './stores/redis/script-runner.js';
-import { Stores } from './stores/stores.js';
+import { Stores } from './sliding-window.stores.js';
 import { SlidingWindowThrottlerStorage } from './throttler/throttler-storage.js';
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
@@ -117,7 +119,7 @@ export class SlidingWindowModule
   extends ConfigurableModuleClass
   implements OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown
 {
-  private readonly logger = new Logger('SlidingWindow');
+  private readonly log: StoreLog;
 
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
@@ -130,6 +132,7 @@ export class SlidingWindowModule
     globalGuard: GlobalRateLimitGuard,
   ) {
     super();
+    this.log = new StoreLog(stores);
     explorer.explore(modules, guard);
     // Guards of the application run in the order in which they are added, and those provided as
     // APP_GUARD are added when every provider exists: ours is before them all.
@@ -167,7 +170,12 @@ export class SlidingWindowModule
 
   async onModuleInit(): Promise<void> {
     await this.stores.open();
-    this.logger.log(this.stores.description);
+    this.log.opened();
+    const problems = this.stores.selfCheck?.problems ?? [];
+    if (this.options.strict && problems.length > 0) {
+      await this.stores.close();
+      throw configError.selfCheckFailed(problems.map(({ message }) => message));
+    }
   }
 
   /** Only now all guards of the application are known. */
@@ -183,7 +191,7 @@ export class SlidingWindowModule
     }
   }
 
-  onApplicationShutdown(): void {
-    this.stores.close();
+  async onApplicationShutdown(): Promise<void> {
+    await this.stores.close();
   }
 }

@@ -29,8 +29,20 @@ export interface SlidingWindowOptions {
   headers?: HeaderMode;
   /** Answer 429 and 503 as `application/problem+json`. @default false */
   problemDetails?: boolean;
+  /**
+   * With it, addresses, ids and counters' keys are stored in Redis as HMAC-SHA-256: 16 characters or
+   * more, the same in every process; another secret is another set of limits. @default as they are
+   */
+  keySecret?: string;
   /** What happens to a decision that no store could take in time. @default 'local' */
   onStoreError?: StoreErrorPolicy;
+  /**
+   * Processes that share the limits: while Redis is away each grants its part, at least one unit.
+   * @default 1: each process grants the whole limit
+   */
+  replicas?: number;
+  /** Refuse to start where the self-check of Redis finds a problem. @default false */
+  strict?: boolean;
   /** Hard limit for one decision. @default 150 ms */
   timeout?: Duration;
   /** `'redis'`: the server's TIME; `'app'`: this process's; or a clock of yours. @default 'redis' */
@@ -49,6 +61,7 @@ export interface SlidingWindowOptions {
 export interface ResolvedOptions {
   readonly redis: RedisOption | undefined;
   readonly keyPrefix: string;
+  readonly keySecret: string | undefined;
   readonly policies: Readonly<Record<string, NamedPolicyOptions>>;
   readonly default: (PolicyOptions & { name?: string }) | undefined;
   readonly getUserId: (context: ExecutionContext) => unknown;
@@ -57,6 +70,8 @@ export interface ResolvedOptions {
   readonly headers: HeaderMode;
   readonly problemDetails: boolean;
   readonly onStoreError: StoreErrorPolicy;
+  readonly replicas: number;
+  readonly strict: boolean;
   readonly timeoutMs: number;
   readonly clock: 'redis' | 'app' | Clock;
   readonly memory: { readonly maxKeys: number };
@@ -69,6 +84,7 @@ export interface ResolvedOptions {
 const KNOWN: Record<keyof SlidingWindowOptions, true> = {
   redis: true,
   keyPrefix: true,
+  keySecret: true,
   policies: true,
   default: true,
   getUserId: true,
@@ -77,6 +93,8 @@ const KNOWN: Record<keyof SlidingWindowOptions, true> = {
   headers: true,
   problemDetails: true,
   onStoreError: true,
+  replicas: true,
+  strict: true,
   timeout: true,
   clock: true,
   memory: true,
@@ -100,6 +118,8 @@ export const DEFAULTS = {
   headers: 'standard',
   problemDetails: false,
   onStoreError: 'local',
+  replicas: 1,
+  strict: false,
   timeout: 150,
   clock: 'redis',
   memory: { maxKeys: 100_000 },
@@ -119,6 +139,7 @@ export function resolveOptions(written: SlidingWindowOptions = {}): ResolvedOpti
   return {
     redis: options.redis === undefined ? undefined : parseRedisOption(options.redis, 'redis'),
     keyPrefix: checkPrefix(options.keyPrefix),
+    keySecret: options.keySecret === undefined ? undefined : checkSecret(options.keySecret),
     policies: checkPolicies(options.policies),
     default: options.default,
     getUserId:
@@ -133,7 +154,9 @@ export function resolveOptions(written: SlidingWindowOptions = {}): ResolvedOpti
     headers: checkOneOf(options.headers, ['standard', 'legacy', 'both', false], 'headers'),
     problemDetails: checkOneOf(options.problemDetails, [true, false], 'problemDetails'),
     onStoreError: checkOneOf(options.onStoreError, STORE_ERROR_POLICIES, 'onStoreError'),
-    timeoutMs: parseDuration(options.timeout, 'timeout'),
+    replicas: checkInteger(options.replicas, 'replicas', 1, 1_000_000),
+    strict: checkOneOf(options.strict, [true, false], 'strict'),
+    timeoutMs: parseTimeout(options.timeout),
     clock: checkClock(options.clock),
     memory: resolveMemory(options.memory),
     denyCache: resolveDenyCache(options.denyCache),
@@ -159,6 +182,25 @@ function checkPrefix(value: unknown): string {
     throw configError.badValue('keyPrefix', value, '1 to 64 of A-Z a-z 0-9 _ . : -');
   }
   return value;
+}
+
+/** Nothing of the value is shown. */
+function checkSecret(value: unknown): string {
+  if (typeof value !== 'string' || value.length < 16) {
+    throw configError.badValue(
+      'keySecret',
+      typeof value === 'string' ? `a string of ${value.length}` : value,
+      'a string of 16 characters or more',
+    );
+  }
+  return value;
+}
+
+/** A minute is no deadline any more, and a timer of weeks would fire at once. */
+function parseTimeout(value: unknown): number {
+  const timeoutMs = parseDuration(value, 'timeout');
+  if (timeoutMs > 60_000) throw configError.badValue('timeout', value, 'at most 60000 ms');
+  return timeoutMs;
 }
 
 function checkPolicies(value: unknown): Record<string, NamedPolicyOptions> {

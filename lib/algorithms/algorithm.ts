@@ -40,6 +40,8 @@ export interface Algorithm<R extends ResolvedRule = ResolvedRule, S = unknown> {
   /** Throws RateLimitConfigError that names `path`. */
   parse(rule: ParsedRule, path: string): R;
   layout(rules: readonly R[]): Layout;
+  /** The rule of one among `parts` that share what it grants: never less than one unit of it. */
+  share(rule: R, parts: number): R;
   /** Changes nothing. Returns ADMITS and AHEAD as bits. */
   check(
     state: S | undefined,
@@ -70,6 +72,16 @@ export interface Algorithm<R extends ResolvedRule = ResolvedRule, S = unknown> {
   ): S | undefined;
   /** How long the state matters from now on. */
   lifeMs(state: S | undefined, numbers: readonly number[]): number;
+}
+
+/** A part of a number of units: rounded down, so that the parts together are not more; 0 stays 0. */
+export function partOf(units: number, parts: number): number {
+  return Math.min(units, Math.max(1, Math.floor(units / parts)));
+}
+
+/** For algorithms whose units are counted by their limit alone. */
+export function shareLimit<R extends ResolvedRule>(rule: R, parts: number): R {
+  return { ...rule, limit: partOf(rule.limit, parts) };
 }
 
 /** Positions of the rules, the longest window first. */

@@ -6,6 +6,7 @@ import {
   longestFirst,
   NEVER,
   type ResolvedRule,
+  shareLimit,
 } from './algorithm.js';
 
 /** Per rule: the number of the window (floor(at / windowMs)) and the units in it. */
@@ -36,6 +37,8 @@ export const fixedWindow: Algorithm<ResolvedRule, FixedWindowState> = {
       shape: order.map((i) => rules[i]!.windowMs).join('+'),
     };
   },
+
+  share: shareLimit,
 
   check(state, numbers, cost, now, reply, at) {
     let verdict = ADMITS;

@@ -27,6 +27,18 @@ export function compilePlan(policy: string, parsed: readonly ParsedRule[], path:
     return algorithmOf(rule.algorithm, where).parse(rule, where);
   });
   checkLongerWindows(rules, path);
+  return layOut(policy, rules);
+}
+
+/** The plan of one among `parts` that share what the policy grants. */
+export function dividePlan({ policy, rules }: Plan, parts: number): Plan {
+  return layOut(
+    policy,
+    rules.map((rule) => ALGORITHMS[rule.algorithm].share(rule, parts)),
+  );
+}
+
+function layOut(policy: string, rules: readonly ResolvedRule[]): Plan {
   const states = ALGORITHM_NAMES.flatMap((name) => {
     const places = rules.flatMap((rule, i) => (rule.algorithm === name ? [i] : []));
     if (places.length === 0) return [];

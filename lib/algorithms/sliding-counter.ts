@@ -1,5 +1,12 @@
 import { checkInteger, checkKeys } from '../errors.js';
-import { ADMITS, AHEAD, type Algorithm, NEVER, type ResolvedRule } from './algorithm.js';
+import {
+  ADMITS,
+  AHEAD,
+  type Algorithm,
+  NEVER,
+  type ResolvedRule,
+  shareLimit,
+} from './algorithm.js';
 import { advance, MOST_SLICES, newSlices, type Slices, slicesSum, stepBack } from './slices.js';
 
 interface SlidingCounterRule extends ResolvedRule {
@@ -58,6 +65,8 @@ export const slidingCounter: Algorithm<SlidingCounterRule, SlidingCounterState> 
       shape: order.map((i) => `${rules[i]!.sliceMs}x${rules[i]!.slices}`).join('+'),
     };
   },
+
+  share: shareLimit,
 
   check(state, numbers, cost, now, reply, at) {
     let verdict = ADMITS;

@@ -6,6 +6,7 @@ import {
   longestFirst,
   NEVER,
   type ResolvedRule,
+  shareLimit,
 } from './algorithm.js';
 
 /** Above this a log costs more than it is worth: 10 bytes and an entry per unit. */
@@ -37,6 +38,8 @@ export const slidingLog: Algorithm<ResolvedRule, SlidingLogState> = {
       shape: String(rules[order[0]!]!.windowMs),
     };
   },
+
+  share: shareLimit,
 
   check(state, numbers, cost, now, reply, at) {
     const size = state?.size ?? 0;

@@ -1,5 +1,5 @@
 import { checkInteger, checkKeys, configError } from '../errors.js';
-import { ADMITS, AHEAD, type Algorithm, NEVER, type ResolvedRule } from './algorithm.js';
+import { ADMITS, AHEAD, type Algorithm, NEVER, type ResolvedRule, partOf } from './algorithm.js';
 
 interface TokenBucketRule extends ResolvedRule {
   readonly refill: number;
@@ -39,6 +39,12 @@ export const tokenBucket: Algorithm<TokenBucketRule, TokenBucketState> = {
       shape: rules.map((rule) => rule.windowMs).join('+'),
     };
   },
+
+  share: (rule, parts) => ({
+    ...rule,
+    limit: partOf(rule.limit, parts),
+    refill: partOf(rule.refill, parts),
+  }),
 
   check(state, numbers, cost, now, reply, at) {
     let verdict = ADMITS;

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import type { PlanState } from '../algorithms/plan.js';
 import type { Charge } from './store.js';
 
@@ -50,14 +50,40 @@ function digest(text: string): string {
   return '#' + createHash('sha256').update(text, 'utf16le').digest('base64url');
 }
 
-/** `<prefix>:{<policy>|<type>|<subject>}:<state>`; braces hold all states of a policy on one slot. */
-export function limitKey(prefix: string, charge: Charge, state: PlanState): string {
-  return `${prefix}:{${charge.plan.policy}|${charge.type}|${encodeText(charge.subject)}}:${state.suffix}`;
+/** The names of everything that is kept in Redis. */
+export class Keys {
+  private readonly encode: (text: string) => string;
+
+  /**
+   * @param prefix First part of each key.
+   * @param secret With it, subjects, counters' keys and event ids are stored as HMAC-SHA-256, so that
+   * what Redis holds names nobody.
+   */
+  constructor(
+    private readonly prefix: string,
+    secret?: string,
+  ) {
+    this.encode = secret === undefined ? encodeText : (text) => hmac(secret, text);
+  }
+
+  /** `<prefix>:{<policy>|<type>|<subject>}:<state>`; braces hold all states of a policy on one slot. */
+  limit({ plan, type, subject }: Charge, state: PlanState): string {
+    return `${this.prefix}:{${plan.policy}|${type}|${this.encode(subject)}}:${state.suffix}`;
+  }
+
+  /** `<prefix>:{counter|<key>}:<state>`. */
+  counter(key: string, state: string): string {
+    return `${this.prefix}:{counter|${this.encode(key)}}:${state}`;
+  }
+
+  /** An event's id, as a member of a counter's log. */
+  eventId(id: string): string {
+    return this.encode(id);
+  }
 }
 
-/** `<prefix>:{counter|<key>}:<state>`. */
-export function counterKey(prefix: string, key: string, state: string): string {
-  return `${prefix}:{counter|${encodeText(key)}}:${state}`;
+function hmac(secret: string, text: string): string {
+  return '#' + createHmac('sha256', secret).update(text, 'utf16le').digest('base64url');
 }
 
 export const EVENT_LOG = 'event-log';

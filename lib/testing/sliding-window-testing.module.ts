@@ -4,7 +4,7 @@ import type { Duration } from '../rules/duration.js';
 import { SlidingWindowModule } from '../sliding-window.module.js';
 import { SLIDING_WINDOW_OPTIONS } from '../sliding-window.module-definition.js';
 import type { SlidingWindowOptions } from '../sliding-window.options.js';
-import { Stores } from '../stores/stores.js';
+import { Stores } from '../sliding-window.stores.js';
 import { ManualClock } from './manual-clock.js';
 
 /** Drives the time of a module under test, and empties its store. */

@@ -8,7 +8,8 @@ import type { Charge, CounterStore, LimitStore } from '../../lib/stores/store.js
 import { BoundedMap, type Entry, type Space } from '../../lib/stores/memory/bounded-map.js';
 import { MemoryCounterStore } from '../../lib/stores/memory/memory-counter.store.js';
 import { MemoryStore } from '../../lib/stores/memory/memory.store.js';
-import { Stores } from '../../lib/stores/stores.js';
+import { resolveOptions } from '../../lib/sliding-window.options.js';
+import { Stores } from '../../lib/sliding-window.stores.js';
 import { ManualClock } from '../../lib/testing/manual-clock.js';
 
 /** One step of a program. */
@@ -82,12 +83,15 @@ interface Pair {
 /** The in-process store and Redis. */
 function memoryAndRedis(): Pair {
   const clock = new ManualClock(Date.UTC(2026, 0, 1) + 12_345);
-  const redis = new Stores({
-    redis: process.env.REDIS_URL!,
-    keyPrefix: `d${randomBytes(6).toString('hex')}`,
-    clock,
-    memory: { maxKeys: 1 },
-  });
+  const redis = new Stores(
+    resolveOptions({
+      redis: process.env.REDIS_URL!,
+      keyPrefix: `d${randomBytes(6).toString('hex')}`,
+      clock,
+      timeout: '10s',
+      denyCache: false,
+    }),
+  );
   return {
     clock,
     both: [inProcess(clock, new EternalMap(1_000_000)), redis],

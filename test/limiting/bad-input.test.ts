@@ -9,7 +9,7 @@ import {
   SlidingWindowModule,
   type SlidingWindowOptions,
 } from '../../lib/index.js';
-import { boundText, counterKey, encodeText, limitKey } from '../../lib/stores/keys.js';
+import { boundText, encodeText, Keys } from '../../lib/stores/keys.js';
 import { chargeOf, compilePolicy } from '../../lib/limiting/policies.js';
 import { ManualClock } from '../../lib/testing/manual-clock.js';
 import { openServices, type Services, STORES } from '../support/services.js';
@@ -681,12 +681,12 @@ describe('the text of keys', () => {
     fc.assert(
       fc.property(pair, ([one, other]) => {
         const keys = (subject: string) =>
-          policy.plan.states.map((state) => limitKey('sw', chargeOf(policy, subject, 1), state));
+          policy.plan.states.map((state) => new Keys('sw').limit(chargeOf(policy, subject, 1), state));
         const [tag, ...others] = keys(one).map(tagOf);
         expect(others).toEqual([tag]);
         expect(tag).toBe(`tag|custom|${encodeText(one)}`);
         expect(keys(other).map(tagOf).includes(tag!)).toBe(one === other);
-        const counters = [one, other].map((key) => counterKey('sw', key, 'event-log'));
+        const counters = [one, other].map((key) => new Keys('sw').counter(key, 'event-log'));
         expect(tagOf(counters[0]!)).toBe(`counter|${encodeText(one)}`);
         expect(counters[0] === counters[1]).toBe(one === other);
       }),

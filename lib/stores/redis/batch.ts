@@ -1,6 +1,6 @@
 import type { Plan } from '../../algorithms/plan.js';
 import type { Decision } from '../../decision.js';
-import { limitKey } from '../keys.js';
+import type { Keys } from '../keys.js';
 import type { Charge } from '../store.js';
 import { StoreError } from '../store-error.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -48,7 +48,7 @@ export class Batcher {
 
   constructor(
     private readonly runner: ScriptRunner,
-    private readonly prefix: string,
+    private readonly keys: Keys,
     private readonly time: () => Arg,
     /** On a cluster a call touches one slot: decisions share one when they share a hash tag. */
     private readonly bySlot: boolean,
@@ -57,14 +57,14 @@ export class Batcher {
   /** For decisions with one state, by that algorithm's script. */
   decideOne(script: Script, charges: readonly Charge[]): Promise<Decision> {
     const charge = charges[0]!;
-    const keys = [limitKey(this.prefix, charge, charge.plan.states[0]!)];
+    const keys = [this.keys.limit(charge, charge.plan.states[0]!)];
     return this.add(script, charges, keys, this.sendRuns);
   }
 
   /** For decisions over several states. */
   decideAll(script: Script, charges: readonly Charge[]): Promise<Decision> {
     const keys = charges.flatMap((charge) =>
-      charge.plan.states.map((state) => limitKey(this.prefix, charge, state)),
+      charge.plan.states.map((state) => this.keys.limit(charge, state)),
     );
     return this.add(script, charges, keys, this.sendDecisions);
   }

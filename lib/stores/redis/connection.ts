@@ -49,29 +49,62 @@ export function isCluster(client: RedisClient): client is Cluster {
 }
 
 /** What every connection of ours has: it fails at once, and nothing is sent twice or late. */
-const OWN = { enableOfflineQueue: false, maxRetriesPerRequest: 0, connectTimeout: 1000 } as const;
+function ownSettings(timeoutMs: number) {
+  return {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1000,
+    // A server that accepts and is silent is left, and what waits for it is let go.
+    socketTimeout: Math.max(1000, 5 * timeoutMs),
+    retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000),
+    // Otherwise a client stays with a master that has been replaced, as long as its socket is open.
+    failoverDetector: true,
+  } as const;
+}
 
 /** Opens what is described, adopts what is given. */
-export function connect(option: RedisOption): Connection {
+export function connect(option: RedisOption, timeoutMs: number): Connection {
   if (typeof option === 'object' && isClient(option)) return { client: option, owned: false };
-  const client = open(option);
+  const client = open(option, ownSettings(timeoutMs));
   // Without a listener ioredis prints every failed attempt; what fails is told where it is asked.
   client.on('error', () => undefined);
   return { client, owned: true };
 }
 
-function open(option: Exclude<RedisOption, Redis | Cluster>): RedisClient {
+function open(
+  option: Exclude<RedisOption, Redis | Cluster>,
+  own: ReturnType<typeof ownSettings>,
+): RedisClient {
   const ioredis = loadIoredis();
-  if (typeof option === 'string') return new ioredis.Redis(option, OWN);
+  if (typeof option === 'string') return new ioredis.Redis(option, own);
   if ('cluster' in option) {
     const { cluster, options } = option;
     return new ioredis.Cluster(cluster, {
       enableOfflineQueue: false,
       ...options,
-      redisOptions: { ...OWN, ...options?.redisOptions },
+      redisOptions: { ...own, ...options?.redisOptions },
     });
   }
-  return new ioredis.Redis({ ...OWN, ...option });
+  return new ioredis.Redis({ ...own, ...option });
+}
+
+/** Settings of a client that break a promise, each with what it does, for the log. */
+export function doubtfulSettings(client: RedisClient): string[] {
+  const settings: Record<string, unknown> = isCluster(client)
+    ? { ...client.options.redisOptions }
+    : { ...client.options };
+  const doubts: string[] = [];
+  if (settings.maxRetriesPerRequest !== 0) {
+    doubts.push(
+      'maxRetriesPerRequest is not 0: what was under way when a connection broke is sent again, and may be charged twice',
+    );
+  }
+  if (settings.stringNumbers === true) {
+    doubts.push(
+      'stringNumbers is true: no reply can be read, every decision is made by onStoreError',
+    );
+  }
+  return doubts;
 }
 
 /** Resolves when the client can be used, or when it is clear that it cannot be for now. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../clock.js';
-import { counterKey, encodeText, EVENT_LOG, sliceRing } from '../keys.js';
+import { EVENT_LOG, type Keys, sliceRing } from '../keys.js';
 import type { CounterStore, CountResult } from '../store.js';
 import { StoreError } from '../store-error.js';
 import type { ScriptRunner } from './script-runner.js';
@@ -17,7 +17,7 @@ export class RedisCounterStore implements CounterStore {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly scripts: Scripts,
-    private readonly prefix: string,
+    private readonly keys: Keys,
     /** The application's clock; undefined: the server's. */
     clock: Clock | undefined,
   ) {
@@ -32,9 +32,9 @@ export class RedisCounterStore implements CounterStore {
     clear: boolean,
   ): Promise<CountResult> {
     const member =
-      id === undefined ? `:${this.process}${(this.events++).toString(36)}` : memberOf(id);
+      id === undefined ? `:${this.process}${(this.events++).toString(36)}` : this.memberOf(id);
     const [count, reached] = await this.run(
-      counterKey(this.prefix, key, EVENT_LOG),
+      this.keys.counter(key, EVENT_LOG),
       'event-log.record',
       [windowMs, member, threshold, clear ? 1 : 0],
       2,
@@ -43,22 +43,22 @@ export class RedisCounterStore implements CounterStore {
   }
 
   async count(key: string, windowMs: number): Promise<number> {
-    const keyName = counterKey(this.prefix, key, EVENT_LOG);
+    const keyName = this.keys.counter(key, EVENT_LOG);
     return (await this.run(keyName, 'event-log.count', [windowMs], 1))[0]!;
   }
 
   timeline(key: string, windowMs: number, buckets: number): Promise<number[]> {
-    const keyName = counterKey(this.prefix, key, EVENT_LOG);
+    const keyName = this.keys.counter(key, EVENT_LOG);
     return this.run(keyName, 'event-log.timeline', [windowMs, buckets], buckets);
   }
 
   async remove(key: string, id: string): Promise<boolean> {
-    const keyName = counterKey(this.prefix, key, EVENT_LOG);
-    return (await this.run(keyName, 'event-log.remove', [memberOf(id)], 1))[0] === 1;
+    const keyName = this.keys.counter(key, EVENT_LOG);
+    return (await this.run(keyName, 'event-log.remove', [this.memberOf(id)], 1))[0] === 1;
   }
 
   async clear(key: string): Promise<void> {
-    await this.run(counterKey(this.prefix, key, EVENT_LOG), 'event-log.clear', [], 1);
+    await this.run(this.keys.counter(key, EVENT_LOG), 'event-log.clear', [], 1);
   }
 
   async addToSlice(
@@ -67,20 +67,25 @@ export class RedisCounterStore implements CounterStore {
     slices: number,
     by: number,
   ): Promise<[number, number]> {
-    const keyName = counterKey(this.prefix, key, sliceRing(sliceMs, slices));
+    const keyName = this.keys.counter(key, sliceRing(sliceMs, slices));
     const [slice, window] = await this.run(keyName, 'slice-ring.add', [sliceMs, slices, by], 2);
     return [slice!, window!];
   }
 
   async readSlices(key: string, sliceMs: number, slices: number): Promise<number[]> {
-    const keyName = counterKey(this.prefix, key, sliceRing(sliceMs, slices));
+    const keyName = this.keys.counter(key, sliceRing(sliceMs, slices));
     const reply = await this.run(keyName, 'slice-ring.read', [sliceMs, slices], slices + 3);
     return reply.slice(2);
   }
 
   async clearSlices(key: string, sliceMs: number, slices: number): Promise<void> {
-    const keyName = counterKey(this.prefix, key, sliceRing(sliceMs, slices));
+    const keyName = this.keys.counter(key, sliceRing(sliceMs, slices));
     await this.run(keyName, 'slice-ring.clear', [], 1);
+  }
+
+  /** A caller's id, bounded, and apart from the events without one and from '='. */
+  private memberOf(id: string): string {
+    return `.${this.keys.eventId(id)}`;
   }
 
   private async run(
@@ -100,9 +105,4 @@ export class RedisCounterStore implements CounterStore {
       throw StoreError.from(error);
     }
   }
-}
-
-/** A caller's id, bounded, and apart from the events without one and from '='. */
-function memberOf(id: string): string {
-  return `.${encodeText(id)}`;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import type { Decision } from '../../decision.js';
-import { limitKey } from '../keys.js';
+import type { Keys } from '../keys.js';
 import type { Charge, LimitStore } from '../store.js';
 import { StoreError } from '../store-error.js';
 import { Batcher } from './batch.js';
@@ -17,12 +17,12 @@ export class RedisStore implements LimitStore {
   constructor(
     private readonly runner: ScriptRunner,
     private readonly scripts: Scripts,
-    private readonly prefix: string,
+    private readonly keys: Keys,
     /** The application's clock; undefined: the server's. */
     clock: Clock | undefined,
   ) {
     this.time = clock === undefined ? () => '' : () => clock.now();
-    this.batcher = new Batcher(runner, prefix, this.time, isCluster(runner.client));
+    this.batcher = new Batcher(runner, keys, this.time, isCluster(runner.client));
   }
 
   decide(charges: readonly Charge[]): Promise<Decision> {
@@ -90,6 +90,6 @@ export class RedisStore implements LimitStore {
   }
 
   private keysOf(charge: Charge): string[] {
-    return charge.plan.states.map((state) => limitKey(this.prefix, charge, state));
+    return charge.plan.states.map((state) => this.keys.limit(charge, state));
   }
 }

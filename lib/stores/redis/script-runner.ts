@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
+import { StoreError } from '../store-error.js';
 import type { Script } from './scripts.js';
 
 /** A connection as the library uses it: a standalone client or a Cluster, of ioredis 5 or 6. */
@@ -18,12 +19,14 @@ export type RedisClient = Redis | Cluster;
 export class ScriptRunner {
   constructor(readonly client: RedisClient) {}
 
-  /** The server's reply, as ioredis gives it; rejects with the client's error. */
+  /** The server's reply, as ioredis gives it; rejects with the client's error, or without a connection. */
   async run(
     script: Script,
     keys: readonly string[],
     args: readonly (string | number)[],
   ): Promise<unknown> {
+    // Whatever the client would do with a command now, queue it or try again, it would run too late.
+    if (this.client.status !== 'ready') throw new StoreError('not-connected');
     const rest = [...keys, ...args];
     try {
       return await this.client.evalsha(script.sha, keys.length, ...rest);

@@ -72,7 +72,7 @@ function readFlag(reply: unknown[], at: number): boolean {
   const flag = reply[at];
   if (flag === 1) return true;
   if (flag === 0) return false;
-  throw typeof flag === 'string' ? StoreError.from(new Error(flag)) : new StoreError('malformed');
+  throw typeof flag === 'string' ? StoreError.ofDecision(flag) : new StoreError('malformed');
 }
 
 function readPolicy(
@@ -94,7 +94,7 @@ function readPolicy(
 export function readResult(reply: unknown, i: number, least: number): number[] {
   readTime(reply);
   const result: unknown = (reply as unknown[])[1 + i];
-  if (typeof result === 'string') throw StoreError.from(new Error(result));
+  if (typeof result === 'string') throw StoreError.ofDecision(result);
   if (!Array.isArray(result) || result.length < least || !result.every(isCount)) {
     throw new StoreError('malformed');
   }
