@@ -16,6 +16,8 @@ interface Denial {
   /** When the question was sent: the store's own moment was not earlier. */
   readonly sentAt: number;
   readonly until: number;
+  /** How many amendments there had been. */
+  readonly amendments: number;
   /** The answer given last, for all who ask in the same millisecond. */
   answer: Decision | undefined;
   answeredAt: number;
@@ -29,7 +31,8 @@ const MARGIN_MS = 2;
  *
  * A denial holds until its `retryAfterMs` has passed since the question was sent, because capacity
  * does not come back earlier on its own. What brings it back earlier (refund, reset, unblock, other
- * rules) clears it here at once; when another process does that, it is seen after `maxAgeMs`.
+ * rules) clears it here at once; when another process does that, it is seen after `maxAgeMs`. What
+ * the answer says beside that, `remaining` and the policies that did not deny, is as it was.
  */
 export class DenialCacheStore implements LimitStore {
   /** By the subject that is denied longest of a decision's. */
@@ -100,13 +103,18 @@ export class DenialCacheStore implements LimitStore {
       const key = keyOf(charge);
       const denial = this.denials.get(key);
       if (denial === undefined) continue;
-      if (now >= denial.until || !knowsPlan(denial, charge)) {
+      if (now >= denial.until || !knowsPlan(denial, charge) || this.isAmended(denial)) {
         this.denials.delete(key);
       } else if (sameCharges(denial.charges, charges)) {
         return answer(denial, now);
       }
     }
     return undefined;
+  }
+
+  /** Of several policies another one than the longest denied may have been amended. */
+  private isAmended({ charges, amendments }: Denial): boolean {
+    return charges.length > 1 && amendments !== this.amendments;
   }
 
   private learn(charges: readonly Charge[], decision: Decision, sentAt: number): void {
@@ -129,6 +137,7 @@ export class DenialCacheStore implements LimitStore {
       decision,
       sentAt,
       until,
+      amendments: this.amendments,
       answer: undefined,
       answeredAt: 0,
     });

@@ -87,6 +87,10 @@ const EXAMPLES: Partial<
   SW_LOG_TOO_LONG: () => consume({ name: 'export', rules: '1000000/1d' }),
   SW_MISSING_FILE: () => configError.missingFile('<path of the file>', '<reason>'),
   SW_MISSING_PACKAGE: () => configError.missingPackage('ioredis', 'for the option `redis`'),
+  SW_SELF_CHECK: () =>
+    configError.selfCheckFailed([
+      'it refuses scripts (EVAL): allow the commands that docs/reliability.md lists',
+    ]),
   SW_UNKNOWN_CONTEXT: () => configError.unknownContext('rpc'),
 };
 

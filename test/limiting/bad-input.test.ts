@@ -681,7 +681,9 @@ describe('the text of keys', () => {
     fc.assert(
       fc.property(pair, ([one, other]) => {
         const keys = (subject: string) =>
-          policy.plan.states.map((state) => new Keys('sw').limit(chargeOf(policy, subject, 1), state));
+          policy.plan.states.map((state) =>
+            new Keys('sw').limit(chargeOf(policy, subject, 1), state),
+          );
         const [tag, ...others] = keys(one).map(tagOf);
         expect(others).toEqual([tag]);
         expect(tag).toBe(`tag|custom|${encodeText(one)}`);

@@ -24,7 +24,7 @@ describe('system 2: event counters on a sorted set', () => {
   let key: string;
 
   beforeAll(async () => {
-    services = await openServices('redis', { clock });
+    services = await openServices('redis', { clock, onStoreError: 'deny' });
     windows = services.windows;
     redis = openRedis();
   });
