@@ -7,6 +7,7 @@ import {
   type SlidingWindowOptions,
   SlidingWindowService,
 } from '../../lib/index.js';
+import { type StoreEvent, Stores } from '../../lib/sliding-window.stores.js';
 
 export type StoreName = 'memory' | 'redis';
 
@@ -18,6 +19,8 @@ export interface Services {
   readonly windows: SlidingWindowService;
   /** First part of every key of this module; no two modules share it unless they are told to. */
   readonly keyPrefix: string;
+  /** What has happened to the store, in order. */
+  readonly events: readonly StoreEvent[];
   close(): Promise<void>;
 }
 
@@ -38,11 +41,14 @@ export async function openServices(
       }),
     ],
   }).compile();
+  const events: StoreEvent[] = [];
+  module.get(Stores).events.subscribe((event) => events.push(event));
   await module.init();
   return {
     limiter: module.get(RateLimiterService),
     windows: module.get(SlidingWindowService),
     keyPrefix,
+    events,
     close: () => module.close(),
   };
 }

@@ -54,6 +54,8 @@ function ownSettings(timeoutMs: number) {
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
+    // Closing a connection that is closed already would keep the process for as long.
+    disconnectTimeout: 100,
     // A server that accepts and is silent is left, and what waits for it is let go.
     socketTimeout: Math.max(1000, 5 * timeoutMs),
     retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 5), 1000),
