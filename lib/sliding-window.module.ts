@@ -12,6 +12,7 @@ import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/co
 import { SlidingWindowService } from './counting/sliding-window.service.js';
 import { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
 import { type InventoryRow, inventoryOf } from './guard/inventory.js';
+import { documentResponses } from './guard/openapi.js';
 import { PolicyEnforcer } from './guard/policy-enforcer.js';
 import { PolicyExplorer } from './guard/policy-explorer.js';
 import { ProxyWarnings } from './guard/proxy-warnings.js';
@@ -134,6 +135,7 @@ export class SlidingWindowModule
     super();
     this.log = new StoreLog(stores);
     explorer.explore(modules, guard);
+    documentResponses(routesOf(modules, config), explorer, options);
     // Guards of the application run in the order in which they are added, and those provided as
     // APP_GUARD are added when every provider exists: ours is before them all.
     if (options.globalGuard) config.addGlobalGuard(globalGuard);
