@@ -17,9 +17,9 @@ type Field = readonly [name: string, value: string];
  */
 export function headerFields(decision: Decision, mode: HeaderMode): Field[] {
   const fields: Field[] = [];
-  if (mode === 'standard' || mode === 'both') fields.push(...standardFields(decision));
-  if (mode === 'legacy' || mode === 'both') fields.push(...legacyFields(decision));
   const retryAfter = retryAfterSeconds(decision);
+  if (mode === 'standard' || mode === 'both') fields.push(...standardFields(decision, retryAfter));
+  if (mode === 'legacy' || mode === 'both') fields.push(...legacyFields(decision));
   if (retryAfter !== undefined) fields.push(['Retry-After', String(retryAfter)]);
   return fields;
 }
@@ -50,7 +50,7 @@ export function windowText(ms: number): string {
   return `${ms / size}${unit}`;
 }
 
-function standardFields({ policies }: Decision): Field[] {
+function standardFields({ policies }: Decision, retryAfter: number = MOST): Field[] {
   const quotas: [string, Map<string, number>][] = [];
   const states: [string, Map<string, number>][] = [];
   for (const policy of policies) {
@@ -65,7 +65,8 @@ function standardFields({ policies }: Decision): Field[] {
       ]);
       const state = new Map([['r', integer(rule.remaining)]]);
       const window = effectiveWindow(rule);
-      if (window !== undefined) state.set('t', window);
+      // Retry-After is never earlier than `t`, and it is exact: so `t` gives way.
+      if (window !== undefined) state.set('t', Math.min(window, retryAfter));
       states.push([name, state]);
     });
   }
