@@ -49,12 +49,16 @@ export function redisServerBinary(): string {
 }
 
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  return (await freePorts(1))[0]!;
+}
+
+/** Ports that differ: all are held before the first is let go. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => once(server.close(), 'close')));
+  return ports;
 }
 
 async function accepts(port: number): Promise<boolean> {
@@ -68,13 +72,19 @@ async function accepts(port: number): Promise<boolean> {
   });
 }
 
-export async function startRedis(args: string[] = [], port?: number): Promise<RedisServer> {
+/** `first` stands before all options: a configuration file, as a sentinel wants one. */
+export async function startRedis(
+  args: string[] = [],
+  port?: number,
+  first: string[] = [],
+): Promise<RedisServer> {
   const binary = redisServerBinary();
   const chosen = port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'sliding-window-redis-'));
   const child = spawn(
     binary,
     [
+      ...first,
       ...['--port', String(chosen), '--bind', '127.0.0.1', '--dir', folder],
       ...['--save', '', '--appendonly', 'no', ...args],
     ],
