@@ -85,7 +85,7 @@ function inRedis(clock: ManualClock, options: SlidingWindowOptions = {}): Stores
   return new Stores(
     resolveOptions({
       redis: process.env.REDIS_URL!,
-      keyPrefix: `d${randomBytes(6).toString('hex')}`,
+      keyPrefix: `sw:d${randomBytes(6).toString('hex')}`,
       clock,
       timeout: '10s',
       denyCache: false,

@@ -22,7 +22,7 @@ describe.each(['in-process', 'Redis'])('the sample app on the %s store', (store)
   let base: string;
 
   beforeEach(async () => {
-    const redis = new Redis(redisUrl);
+    const redis = new Redis(process.env.REDIS_ADMIN_URL!);
     await redis.flushdb();
     redis.disconnect();
 

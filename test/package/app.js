@@ -23,7 +23,7 @@ RateLimit(LimitType.IP, '2/1m')(CatsController.prototype, 'list', list);
 Controller('cats')(CatsController);
 
 const redis = process.env.REDIS_URL || undefined;
-const keyPrefix = `package-${process.pid}`;
+const keyPrefix = `sw:package-${process.pid}`;
 class AppModule {}
 Module({
   imports: [SlidingWindowModule.forRoot({ redis, keyPrefix })],

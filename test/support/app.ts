@@ -38,7 +38,7 @@ let prefixes = 0;
 export function storeOptions(store: 'memory' | 'redis'): SlidingWindowOptions {
   return store === 'memory'
     ? {}
-    : { redis: process.env.REDIS_URL!, keyPrefix: `t${process.pid}-${prefixes++}` };
+    : { redis: process.env.REDIS_URL!, keyPrefix: `sw:t${process.pid}-${prefixes++}` };
 }
 
 export async function startApp({
@@ -95,5 +95,5 @@ export async function closeApps(): Promise<void> {
 }
 
 export function redisClient(): Redis {
-  return new Redis(process.env.REDIS_URL!);
+  return new Redis(process.env.REDIS_ADMIN_URL!);
 }

@@ -29,7 +29,7 @@ export async function openServices(
   store: StoreName,
   options: SlidingWindowOptions = {},
 ): Promise<Services> {
-  const keyPrefix = options.keyPrefix ?? `t${randomBytes(6).toString('hex')}`;
+  const keyPrefix = options.keyPrefix ?? `sw:t${randomBytes(6).toString('hex')}`;
   const module = await Test.createTestingModule({
     imports: [
       SlidingWindowModule.forRoot({
@@ -54,7 +54,7 @@ export async function openServices(
 }
 
 export function openRedis(): Redis {
-  return new Redis(process.env.REDIS_URL!);
+  return new Redis(process.env.REDIS_ADMIN_URL!);
 }
 
 /** The keys of a module, sorted. */
