@@ -32,7 +32,8 @@ const library = {
   ...common,
   displayName: 'library',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/throttler/'],
+  // compat/ has a command of its own: npm run test:compat.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/(throttler|compat)/'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: {
     ...typescript,

@@ -16,13 +16,13 @@ beforeAll(() => {
 }, 60_000);
 afterAll(() => packed?.remove());
 
-/** What npm installs with the package, and the platform the application brings. */
-function packagesWithout(...absent: string[]): string[] {
-  const { dependencies, peerDependencies } = packed.manifest;
-  return [
-    ...Object.keys({ ...dependencies, ...peerDependencies }),
-    '@nestjs/platform-express',
-  ].filter((name) => !absent.includes(name));
+/** What npm installs with the package, the platform the application brings, and what it adds. */
+function packagesWith(...optional: string[]): string[] {
+  const { dependencies, peerDependencies, peerDependenciesMeta } = packed.manifest;
+  const required = Object.keys({ ...dependencies, ...peerDependencies }).filter(
+    (name) => peerDependenciesMeta[name]?.optional !== true,
+  );
+  return [...required, '@nestjs/platform-express', ...optional];
 }
 
 /** Runs a program in a project that has the package installed; gives the last line it prints. */
@@ -62,6 +62,19 @@ describe('the tarball', () => {
       .flatMap(([, target]) => (typeof target === 'string' ? [target] : Object.values(target)));
     for (const path of named) expect(packed.files).toContain(path.replace('./', ''));
   });
+
+  it('is small', () => {
+    expect(packed.size).toBeLessThan(300_000);
+    expect(packed.unpackedSize).toBeLessThan(1_200_000);
+  });
+
+  it.each([
+    ['publint', ['--strict']],
+    ['attw', ['--profile', 'esm-only', '--no-color']],
+  ])('is found without fault by %s', async (tool, flags) => {
+    const cli = join(ROOT, 'node_modules/.bin', tool);
+    await expect(run(cli, [packed.tarball, ...flags])).resolves.toBeDefined();
+  });
 });
 
 /** Where the files of a folder are expected in the tarball. */
@@ -83,24 +96,24 @@ describe('an application that has installed the package', () => {
   };
 
   it('limits and counts in process, without ioredis', async () => {
-    const result = await runApp(packagesWithout('ioredis'), {});
+    const result = await runApp(packagesWith(), {});
     expect(result).toEqual({ ...outcome, source: 'memory' });
   });
 
   it('limits and counts on Redis, with the Lua files of the package', async () => {
-    const result = await runApp(packagesWithout(), { REDIS_URL: process.env.REDIS_URL });
+    const result = await runApp(packagesWith('ioredis'), { REDIS_URL: process.env.REDIS_URL });
     expect(result).toEqual({ ...outcome, source: 'redis' });
   });
 
   it('is told what to install when it names a Redis and has no ioredis', async () => {
     const env = { REDIS_URL: process.env.REDIS_URL };
-    await expect(runApp(packagesWithout('ioredis'), env)).rejects.toThrow(
+    await expect(runApp(packagesWith(), env)).rejects.toThrow(
       /ioredis: is needed for the option `redis`; install it: npm install ioredis/,
     );
   });
 
   it('can require the package from CommonJS', async () => {
-    const project = packed.project(packagesWithout('ioredis'));
+    const project = packed.project(packagesWith());
     writeFileSync(
       join(project, 'main.cjs'),
       `const { RateLimit, SlidingWindowModule } = require('nestjs-sliding-window');
@@ -110,7 +123,7 @@ describe('an application that has installed the package', () => {
   });
 
   it('can read the manifest, and nothing that is not exported', async () => {
-    const project = packed.project(packagesWithout('ioredis'));
+    const project = packed.project(packagesWith());
     writeFileSync(
       join(project, 'main.mjs'),
       `import manifest from 'nestjs-sliding-window/package.json' with { type: 'json' };
@@ -123,7 +136,7 @@ describe('an application that has installed the package', () => {
   });
 
   it('finds the test kit', async () => {
-    const project = packed.project(packagesWithout('ioredis').concat('@nestjs/testing'));
+    const project = packed.project(packagesWith('@nestjs/testing'));
     writeFileSync(
       join(project, 'main.mjs'),
       `console.log(Object.keys(await import('nestjs-sliding-window/testing')).length > 0);`,
@@ -161,10 +174,14 @@ describe('the type declarations', () => {
   `;
 
   /** Errors of the consumer; with `skipLibCheck: false` those of every declaration it reaches too. */
-  function check(packages: readonly string[], options: ts.CompilerOptions): string[] {
+  function check(
+    packages: readonly string[],
+    options: ts.CompilerOptions,
+    source = CONSUMER,
+  ): string[] {
     const project = packed.project([...packages, '@types/node']);
     const file = join(project, 'consumer.mts');
-    writeFileSync(file, CONSUMER);
+    writeFileSync(file, source);
     const program = ts.createProgram([file], {
       target: ts.ScriptTarget.ES2022,
       lib: ['lib.es2023.d.ts'],
@@ -185,10 +202,16 @@ describe('the type declarations', () => {
   }
 
   it('compile in a strict project that checks its libraries', () => {
-    expect(check(packagesWithout(), { skipLibCheck: false })).toEqual([]);
+    expect(check(packagesWith('ioredis'), { skipLibCheck: false })).toEqual([]);
   });
 
-  it('compile without ioredis', () => {
-    expect(check(packagesWithout('ioredis'), { skipLibCheck: true })).toEqual([]);
+  it('compile without anything that is optional', () => {
+    expect(check(packagesWith(), { skipLibCheck: false })).toEqual([]);
+  });
+
+  it('of the test kit compile with the package it works on', () => {
+    const source = `import { SlidingWindowTestingModule } from 'nestjs-sliding-window/testing';
+      SlidingWindowTestingModule.forRoot().advance('1m');`;
+    expect(check(packagesWith('@nestjs/testing'), { skipLibCheck: false }, source)).toEqual([]);
   });
 });

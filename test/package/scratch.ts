@@ -14,10 +14,17 @@ export interface Manifest {
   readonly exports: Record<string, string | Record<string, string>>;
   readonly dependencies: Record<string, string>;
   readonly peerDependencies: Record<string, string>;
+  readonly peerDependenciesMeta: Record<string, { optional: boolean }>;
 }
 
 /** The package as it would be published, and projects that have installed it. */
 export interface Packed {
+  /** Where the tarball lies; other projects may be put beside it. */
+  readonly folder: string;
+  readonly tarball: string;
+  /** Bytes of the tarball, and of what it holds. */
+  readonly size: number;
+  readonly unpackedSize: number;
   /** Paths in the tarball. */
   readonly files: readonly string[];
   readonly manifest: Manifest;
@@ -41,18 +48,22 @@ export function pack(): Packed {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const [{ filename, files }] = JSON.parse(output.slice(output.search(/^\[/m))) as [
-    { filename: string; files: { path: string }[] },
-  ];
+  const [{ filename, files, size, unpackedSize }] = JSON.parse(
+    output.slice(output.search(/^\[/m)),
+  ) as [{ filename: string; files: { path: string }[]; size: number; unpackedSize: number }];
+  const tarball = join(folder, filename);
   let projects = 0;
   return {
+    folder,
+    tarball,
+    size,
+    unpackedSize,
     files: files.map(({ path }) => path),
     manifest: JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as Manifest,
     project(packages) {
       const project = join(folder, `project-${projects++}`);
       const installed = join(project, 'node_modules', 'nestjs-sliding-window');
       mkdirSync(installed, { recursive: true });
-      const tarball = join(folder, filename);
       execFileSync('tar', ['-xzf', tarball, '-C', installed, '--strip-components', '1']);
       for (const name of packages) {
         const link = join(project, 'node_modules', name);

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Ioredis from 'ioredis';
-import type { Cluster, ClusterNode, ClusterOptions, Redis, RedisOptions } from 'ioredis';
+import type { Cluster, ClusterNode, ClusterOptions, Redis, RedisOptions } from './ioredis.js';
 import { checkKeys, configError } from '../../errors.js';
 import type { RedisClient } from './script-runner.js';
 

@@ -1,5 +1,5 @@
-import type { Cluster, Redis } from 'ioredis';
 import { StoreError } from '../store-error.js';
+import type { Cluster, Redis } from './ioredis.js';
 import type { Script } from './scripts.js';
 
 /** A connection as the library uses it: a standalone client or a Cluster, of ioredis 5 or 6. */

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from './ioredis.js';
 import { wallClock } from '../../clock.js';
 import { isCluster } from './connection.js';
 import { StoreError } from '../store-error.js';
