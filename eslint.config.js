@@ -57,7 +57,7 @@ const layers = {
 const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
 
 export default defineConfig(
-  globalIgnores(['dist', '.sample-app', 'coverage', 'bench/results']),
+  globalIgnores(['dist', '.sample-app', 'coverage', 'docs-api', 'bench/results']),
   js.configs.recommended,
   tseslint.configs.recommendedTypeChecked,
   {

@@ -12,8 +12,15 @@ export type {
   RateLimitOptions,
   RulesInput,
 } from './guard/policy-options.js';
-export type { Duration } from './rules/duration.js';
-export type { AlgorithmName, Rule } from './rules/rule.js';
+export type { Duration, DurationUnit } from './rules/duration.js';
+export type {
+  AlgorithmName,
+  Rule,
+  RuleShorthand,
+  SlidingCounterRule,
+  TokenBucketRule,
+  WindowRule,
+} from './rules/rule.js';
 export type { PolicyDefinition, StoreErrorPolicy } from './rules/policy.js';
 
 export {

@@ -122,6 +122,7 @@ export class SlidingWindowModule
 {
   private readonly log: StoreLog;
 
+  /** @hidden Nest makes it. */
   constructor(
     @Inject(RESOLVED_OPTIONS) private readonly options: ResolvedOptions,
     @Inject(SLIDING_WINDOW_OPTIONS) private readonly written: SlidingWindowOptions | undefined,
@@ -170,6 +171,7 @@ export class SlidingWindowModule
     return inventoryOf(routesOf(modules, config), explorer, options.globalGuard);
   }
 
+  /** @hidden */
   async onModuleInit(): Promise<void> {
     await this.stores.open();
     this.log.opened();
@@ -193,6 +195,7 @@ export class SlidingWindowModule
     }
   }
 
+  /** @hidden */
   async onApplicationShutdown(): Promise<void> {
     await this.stores.close();
   }

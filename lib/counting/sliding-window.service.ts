@@ -4,6 +4,7 @@ import { asUnavailable } from '../limiting/exceptions.js';
 import { type Duration, parseDuration } from '../rules/duration.js';
 import type { CounterStore, CountResult } from '../stores/store.js';
 
+/** What may be said of one event. */
 export interface EventOptions {
   /** The same id within the window counts once. @default an id of its own for every event */
   id?: string;
@@ -19,6 +20,7 @@ export interface SlicedCounter {
   sliceValue(): Promise<number>;
   /** The window's slices and the partly expired one before them, oldest first, the present one last. */
   timeline(): Promise<number[]>;
+  /** Forgets all slices. */
   clear(): Promise<void>;
 }
 
@@ -30,6 +32,7 @@ export interface SlicedCounter {
  * if (await windows.clearOnCondition(`login-failed:${user}`, '5m', 5)) await notify(user);
  */
 export class SlidingWindowService {
+  /** @hidden Nest makes it. */
   constructor(private readonly store: CounterStore) {}
 
   /** Records an event; returns how many the window holds with it. */
@@ -79,6 +82,7 @@ export class SlidingWindowService {
     return this.store.remove(checkKey(key), checkId(id)).catch(asUnavailable);
   }
 
+  /** Forgets the key's events. Slices of that key stay: `SlicedCounter` clears its own. */
   async clear(key: string): Promise<void> {
     await this.store.clear(checkKey(key)).catch(asUnavailable);
   }

@@ -1,6 +1,6 @@
 import type { ResolvedRule } from '../algorithms/algorithm.js';
 import type { SubjectType } from '../rules/limit-type.js';
-import type { HandlerPolicy, Phase } from './handler-policy.js';
+import type { HandlerPolicy } from './handler-policy.js';
 import { windowText } from './headers.js';
 import { hasRouteGuard, type PolicyExplorer } from './policy-explorer.js';
 import { declaredAt, skippedOf } from './rate-limit.decorator.js';
@@ -18,7 +18,7 @@ export interface InventoryRow {
   /** `10 per 1s, 100 per 1m fixed-window`; the algorithm is told unless it is sliding-log. */
   readonly rules: string;
   /** Before route guards or after them. */
-  readonly when: Phase | '';
+  readonly when: 'before' | 'after' | '';
   readonly shadow: boolean;
   /** Where the policy is declared, or why there is none. */
   readonly from: 'handler' | 'controller' | 'default' | 'skipped' | 'nowhere';

@@ -22,6 +22,7 @@ export interface Outcome {
   readonly completed: boolean;
 }
 
+/** Which requests count, by how they ended; see `RateLimitOptions.countWhen`. */
 export type CountWhen = 'always' | 'success' | 'failure' | ((outcome: Outcome) => boolean);
 
 /** What may be said of a policy beside its type and rules. */

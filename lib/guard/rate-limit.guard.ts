@@ -7,6 +7,7 @@ import { PolicyEnforcer } from './policy-enforcer.js';
  */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
+  /** @hidden Nest makes it. */
   constructor(private readonly enforcer: PolicyEnforcer) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {

@@ -11,11 +11,13 @@ import { chargeOf, type LimitPolicy, type Policies } from './policies.js';
 /** A policy of the module by its name, or a definition of your own. */
 export type PolicyReference = string | PolicyDefinition;
 
+/** What may be said of one `consume`. */
 export interface ConsumeOptions {
   /** Units taken. @default 1 */
   cost?: number;
 }
 
+/** What may be said of one `waitFor`. */
 export interface WaitOptions extends ConsumeOptions {
   /** The longest wait; when capacity returns later than that, the denial is returned at once. */
   maxWait?: Duration;
@@ -39,6 +41,7 @@ export class RateLimiterService {
   /** Units of a charge that have been given back already. */
   private readonly given = new WeakMap<Charge, number>();
 
+  /** @hidden Nest makes it. */
   constructor(
     private readonly store: LimitStore,
     private readonly policies: Policies,

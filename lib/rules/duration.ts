@@ -1,10 +1,11 @@
 import ms, { type StringValue } from 'ms';
 import { configError } from '../errors.js';
 
-type Unit = 'ms' | 's' | 'm' | 'h' | 'd';
+/** Milliseconds, seconds, minutes, hours, days. */
+export type DurationUnit = 'ms' | 's' | 'm' | 'h' | 'd';
 
 /** Milliseconds, or a number with its unit: `500`, `'500ms'`, `'10s'`, `'5m'`, `'1h'`, `'1d'`. */
-export type Duration = number | `${number}${Unit}` | `${number} ${Unit}`;
+export type Duration = number | `${number}${DurationUnit}` | `${number} ${DurationUnit}`;
 
 /** The longest window: a year. */
 export const LONGEST_MS = 365 * 24 * 60 * 60 * 1000;

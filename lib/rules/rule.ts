@@ -1,16 +1,19 @@
 import { checkInteger, configError } from '../errors.js';
 import { type Duration, parseDuration } from './duration.js';
 
+/** How a limit is kept; the README compares them. */
 export type AlgorithmName = 'sliding-log' | 'fixed-window' | 'sliding-counter' | 'token-bucket';
 
-interface WindowRule {
+/** At most `limit` units in any window, exactly; or in any aligned one. */
+export interface WindowRule {
   algorithm?: 'sliding-log' | 'fixed-window';
   /** Units in a window; 0 denies all. */
   limit: number;
   window: Duration;
 }
 
-interface SlidingCounterRule {
+/** The same hard limit in a few counts; may refuse up to a slice's units too long. */
+export interface SlidingCounterRule {
   algorithm: 'sliding-counter';
   limit: number;
   window: Duration;
@@ -18,7 +21,8 @@ interface SlidingCounterRule {
   slices?: number;
 }
 
-interface TokenBucketRule {
+/** So many units at once, and so many per window on average. */
+export interface TokenBucketRule {
   algorithm: 'token-bucket';
   /** Capacity: units that may be taken at once. */
   limit: number;

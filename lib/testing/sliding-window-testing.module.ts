@@ -1,4 +1,4 @@
-import type { DynamicModule } from '@nestjs/common';
+import type { DynamicModule, INestApplicationContext } from '@nestjs/common';
 import type { TestingModuleBuilder } from '@nestjs/testing';
 import type { Duration } from '../rules/duration.js';
 import { SlidingWindowModule } from '../sliding-window.module.js';
@@ -13,7 +13,7 @@ export interface DrivenTime {
   /** Moves on: windows slide, blocks end, waiting calls go on. */
   advance(duration: Duration): void;
   /** Forgets every limit and every counter of the in-process store; a Redis keeps its own. */
-  resetAll(module: { get(type: typeof Stores, options: { strict: false }): Stores }): void;
+  resetAll(module: INestApplicationContext): void;
 }
 
 function drivenTime(): DrivenTime {
@@ -57,6 +57,7 @@ export function driveTime(
  * testing.advance('10s');
  */
 export const SlidingWindowTestingModule = {
+  /** Options as the application's; `redis` is left out. */
   forRoot(options: SlidingWindowOptions = {}): DrivenTime & { readonly module: DynamicModule } {
     const time = drivenTime();
     const { redis: _, ...rest } = options;

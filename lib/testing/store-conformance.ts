@@ -8,7 +8,9 @@ import { ManualClock } from './manual-clock.js';
 
 /** What a test runner gives: Jest's, Vitest's and node:test's functions fit. */
 export interface Runner {
+  /** Groups tests. */
   readonly describe: (name: string, declare: () => void) => unknown;
+  /** Declares a test. */
   readonly it: (name: string, run: () => Promise<void>) => unknown;
 }
 
@@ -16,6 +18,7 @@ export interface Runner {
 export interface OpenedStore {
   readonly limiter: RateLimiterService;
   readonly windows: SlidingWindowService;
+  /** Called once, when the suite is through. */
   close(): Promise<void>;
 }
 
