@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** What a checkout would not have; node_modules is linked instead. */
-const NOT_COPIED = ['node_modules', 'dist', '.git', '.sample-app', 'coverage'];
+const NOT_COPIED = ['node_modules', 'dist', '.git', '.sample-app', 'coverage', 'docs-api'];
 
 export interface Manifest {
   readonly name: string;
