@@ -41,7 +41,9 @@ afterEach(closeApps);
 
 describe.each(STORES)("throttler's guard on the %s store", (store) => {
   const start = (throttlers: ThrottlerOptions[], options: SlidingWindowOptions = {}) =>
-    startThrottled({ ...storeOptions(store), ...options }, throttlers, [CatsController]);
+    startThrottled({ ...storeOptions(store), timeout: '10s', ...options }, throttlers, [
+      CatsController,
+    ]);
 
   async function driven(throttler: Partial<ThrottlerOptions>) {
     const clock = new ManualClock();
