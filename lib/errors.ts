@@ -11,7 +11,8 @@ export type ConfigErrorCode =
   | 'SW_MISSING_PACKAGE'
   | 'SW_UNKNOWN_CONTEXT'
   | 'SW_NOT_ON_CLUSTER'
-  | 'SW_SELF_CHECK';
+  | 'SW_SELF_CHECK'
+  | 'SW_NOT_LEASABLE';
 
 /**
  * An option, a rule or an argument that cannot be meant. Thrown at boot for what is configured, at
@@ -129,6 +130,13 @@ export const configError = {
       'SW_SELF_CHECK',
       'redis',
       `${problems.join('; ')}; or leave out \`strict\``,
+    ),
+
+  notLeasable: (path: string, what: string) =>
+    new RateLimitConfigError(
+      'SW_NOT_LEASABLE',
+      path,
+      `${what} cannot keep its promise when units are taken ahead; use sliding-log, sliding-counter or fixed-window, or leave out \`lease\``,
     ),
 
   notOnCluster: (path: string, reason: string) =>

@@ -21,6 +21,7 @@ export type {
   TokenBucketRule,
   WindowRule,
 } from './rules/rule.js';
+export type { Lease } from './rules/lease.js';
 export type { PolicyDefinition, StoreErrorPolicy } from './rules/policy.js';
 
 export {

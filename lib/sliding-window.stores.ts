@@ -8,6 +8,7 @@ import { StoreGate } from './resilience/store-gate.js';
 import type { ResolvedOptions } from './sliding-window.options.js';
 import { DenialCacheStore } from './stores/denial-cache.store.js';
 import { Keys } from './stores/keys.js';
+import { LeaseStore } from './stores/lease.store.js';
 import { BoundedMap } from './stores/memory/bounded-map.js';
 import { MemoryCounterStore } from './stores/memory/memory-counter.store.js';
 import { MemoryStore } from './stores/memory/memory.store.js';
@@ -69,6 +70,7 @@ export class Stores {
   private readonly patience = new Deadline(READY_MS);
   private readonly entries: BoundedMap<unknown>;
   private readonly connection: Connection | undefined;
+  private readonly leases: LeaseStore | undefined;
   private sweeper: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: StoreOptions) {
@@ -103,10 +105,12 @@ export class Stores {
       this.clock,
       options.replicas,
     );
-    this.limits =
-      denyCache === false
-        ? limits
-        : new DenialCacheStore(limits, denyCache, sent ?? monotonicClock);
+    const elapsed = sent ?? monotonicClock;
+    this.leases = new LeaseStore(
+      denyCache === false ? limits : new DenialCacheStore(limits, denyCache, elapsed),
+      elapsed,
+    );
+    this.limits = this.leases;
     this.counters = new ResilientCounterStore(
       new RedisCounterStore(this.runner, scripts, keys, sent),
       counters,
@@ -157,6 +161,7 @@ export class Stores {
   /** When what is under way has been answered, which the deadline bounds. */
   async close(): Promise<void> {
     clearInterval(this.sweeper);
+    await this.leases?.close();
     await this.deadline.idle();
     this.entries.clear();
     if (this.connection === undefined) return;

@@ -42,6 +42,11 @@ export interface Algorithm<R extends ResolvedRule = ResolvedRule, S = unknown> {
   layout(rules: readonly R[]): Layout;
   /** The rule of one among `parts` that share what it grants: never less than one unit of it. */
   share(rule: R, parts: number): R;
+  /**
+   * The rule by which units are booked that are taken ahead and spent within `ttlMs`, so that the
+   * promise holds for when they are spent; undefined: there is none.
+   */
+  lease?(this: void, rule: R, ttlMs: number): R;
   /** Changes nothing. Returns ADMITS and AHEAD as bits. */
   check(
     state: S | undefined,

@@ -40,6 +40,9 @@ export const fixedWindow: Algorithm<ResolvedRule, FixedWindowState> = {
 
   share: shareLimit,
 
+  /** A window's units are spent within it: a lease ends with the window, not later. */
+  lease: (rule) => rule,
+
   check(state, numbers, cost, now, reply, at) {
     let verdict = ADMITS;
     let ahead = 0;

@@ -1,4 +1,5 @@
 import { configError } from '../errors.js';
+import type { ParsedLease } from '../rules/lease.js';
 import type { ParsedRule } from '../rules/rule.js';
 import type { Algorithm, ResolvedRule } from './algorithm.js';
 import { ALGORITHM_NAMES, ALGORITHMS, algorithmOf } from './registry.js';
@@ -18,16 +19,48 @@ export interface Plan {
   readonly policy: string;
   readonly rules: readonly ResolvedRule[];
   readonly states: readonly PlanState[];
+  /** How a process takes units ahead; undefined: one by one. */
+  readonly lease: PlanLease | undefined;
+}
+
+/** Blocks of `size` units, each to be spent within `ttlMs`, booked by a plan of their own. */
+export interface PlanLease {
+  readonly size: number;
+  readonly ttlMs: number;
+  readonly plan: Plan;
 }
 
 /** Throws RateLimitConfigError that names `path` and the rule. */
-export function compilePlan(policy: string, parsed: readonly ParsedRule[], path: string): Plan {
+export function compilePlan(
+  policy: string,
+  parsed: readonly ParsedRule[],
+  path: string,
+  lease?: ParsedLease,
+): Plan {
   const rules = parsed.map((rule, i) => {
     const where = parsed.length > 1 ? `${path}[${i}]` : path;
     return algorithmOf(rule.algorithm, where).parse(rule, where);
   });
   checkLongerWindows(rules, path);
-  return layOut(policy, rules);
+  const plan = layOut(policy, rules);
+  return lease === undefined ? plan : { ...plan, lease: planLease(policy, rules, lease) };
+}
+
+/** By the same rules, of windows as much longer as a lease lives. */
+function planLease(policy: string, rules: readonly ResolvedRule[], lease: ParsedLease): PlanLease {
+  const { size, ttlMs, path } = lease;
+  const booked = rules.map((rule) => {
+    const algorithm = ALGORITHMS[rule.algorithm];
+    if (algorithm.lease === undefined) throw configError.notLeasable(path, rule.algorithm);
+    if (size > rule.limit) {
+      throw configError.badValue(`${path}.size`, size, `at most the limit of ${rule.limit}`);
+    }
+    if (ttlMs > rule.windowMs) {
+      throw configError.badValue(`${path}.ttl`, ttlMs, `at most the window of ${rule.windowMs} ms`);
+    }
+    return algorithm.lease(rule, ttlMs);
+  });
+  return { size, ttlMs, plan: layOut(policy, booked) };
 }
 
 /** The plan of one among `parts` that share what the policy grants. */
@@ -53,12 +86,13 @@ function layOut(policy: string, rules: readonly ResolvedRule[]): Plan {
       },
     ];
   });
-  return { policy, rules, states };
+  return { policy, rules, states, lease: undefined };
 }
 
 /** Two plans that decide alike for every request. */
 export function samePlan(a: Plan, b: Plan): boolean {
   return (
+    sameLease(a.lease, b.lease) &&
     a.states.length === b.states.length &&
     a.states.every(
       (state, i) =>
@@ -66,6 +100,10 @@ export function samePlan(a: Plan, b: Plan): boolean {
         state.numbers.join() === b.states[i]!.numbers.join(),
     )
   );
+}
+
+function sameLease(a: PlanLease | undefined, b: PlanLease | undefined): boolean {
+  return a?.size === b?.size && a?.ttlMs === b?.ttlMs;
 }
 
 /** A bucket's limit is what it holds, not what passes in its window: it is not compared. */

@@ -68,6 +68,13 @@ export const slidingCounter: Algorithm<SlidingCounterRule, SlidingCounterState> 
 
   share: shareLimit,
 
+  /** Taken at the beginning of a lease and spent at its end, a unit counts until a window after that. */
+  lease: (rule, ttlMs) => {
+    const windowMs = rule.windowMs + ttlMs;
+    const sliceMs = Math.ceil(windowMs / rule.slices);
+    return { ...rule, windowMs, sliceMs, slices: Math.ceil(windowMs / sliceMs) };
+  },
+
   check(state, numbers, cost, now, reply, at) {
     let verdict = ADMITS;
     let ahead = 0;

@@ -41,6 +41,9 @@ export const slidingLog: Algorithm<ResolvedRule, SlidingLogState> = {
 
   share: shareLimit,
 
+  /** Taken at the beginning of a lease and spent at its end, a unit counts until a window after that. */
+  lease: (rule, ttlMs) => ({ ...rule, windowMs: rule.windowMs + ttlMs }),
+
   check(state, numbers, cost, now, reply, at) {
     const size = state?.size ?? 0;
     const written = size > 0 ? timeAt(state!, size - 1) : 0;

@@ -46,6 +46,9 @@ export const tokenBucket: Algorithm<TokenBucketRule, TokenBucketState> = {
     refill: partOf(rule.refill, parts),
   }),
 
+  /** Units saved up in leases could be spent on top of a full bucket, all at once. */
+  lease: undefined,
+
   check(state, numbers, cost, now, reply, at) {
     let verdict = ADMITS;
     for (let i = 0; i < numbers.length / 3; i++) {

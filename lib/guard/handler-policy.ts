@@ -4,6 +4,7 @@ import type { Decision } from '../decision.js';
 import { checkInteger, checkKeys, checkOneOf, configError } from '../errors.js';
 import type { PolicyDefaults } from '../limiting/policies.js';
 import { parseDuration } from '../rules/duration.js';
+import { parseLease } from '../rules/lease.js';
 import { LIMIT_TYPES, LimitType, type SubjectType } from '../rules/limit-type.js';
 import {
   checkPolicyName,
@@ -60,7 +61,7 @@ export function resolveHandlerPolicy(
     named: written.name !== undefined,
     type,
     subject,
-    plan: resolvePlan(name, written.rules, path),
+    plan: resolvePlan(name, written, path),
     rules: written.rules,
     cost:
       typeof written.cost === 'function'
@@ -107,10 +108,14 @@ function resolveType(written: unknown, path: string): Pick<HandlerPolicy, 'type'
   return { type: written as LimitType, subject: undefined };
 }
 
-function resolvePlan(name: string, rules: unknown, path: string): Plan | Resolver<Plan> {
+function resolvePlan(name: string, written: PolicyOptions, path: string): Plan | Resolver<Plan> {
+  const { rules } = written;
+  const lease =
+    written.lease === undefined ? undefined : parseLease(written.lease, `${path} lease`);
   const compile = (value: unknown) =>
-    compilePlan(name, parseRules(value, `${path} rules`), `${path} rules`);
+    compilePlan(name, parseRules(value, `${path} rules`), `${path} rules`, lease);
   if (typeof rules !== 'function') return compile(rules);
+  if (lease !== undefined) throw configError.notLeasable(lease.path, 'a function of the request');
   const plans = new Map<string, Plan>();
   const planOf = (value: unknown) => {
     const text = JSON.stringify(value) ?? '';

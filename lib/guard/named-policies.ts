@@ -15,7 +15,7 @@ export function namedPolicies(
     }
     const type = written.type ?? (() => '');
     resolveHandlerPolicy({ ...written, type }, name, options, path);
-    const { rules, blockFor, onStoreError, shadow } = written;
+    const { rules, blockFor, lease, onStoreError, shadow } = written;
     if (typeof rules === 'function') {
       policies.refuse(name, 'a policy whose rules do not depend on a request');
       continue;
@@ -26,6 +26,7 @@ export function namedPolicies(
         type: typeof type === 'function' ? 'custom' : type,
         rules,
         blockFor,
+        lease,
         onStoreError,
         shadow,
       },

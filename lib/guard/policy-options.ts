@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import type { Decision } from '../decision.js';
 import type { Duration } from '../rules/duration.js';
+import type { Lease } from '../rules/lease.js';
 import type { LimitType } from '../rules/limit-type.js';
 import type { StoreErrorPolicy } from '../rules/policy.js';
 import type { Rule } from '../rules/rule.js';
@@ -37,6 +38,8 @@ export interface RateLimitOptions {
   countWhen?: CountWhen;
   /** Keeps a subject out for this long after a denial. @default no block */
   blockFor?: Duration;
+  /** Blocks of units that a process takes ahead, on Redis; not with rules that depend on the request. @default one by one */
+  lease?: Lease;
   /** Before route guards or after them. @default 'before' for IP and GLOBAL, else 'after' */
   when?: 'before' | 'after';
   /** @default the module's */
@@ -65,6 +68,7 @@ export const RATE_LIMIT_KEYS: readonly (keyof RateLimitOptions)[] = [
   'skipIf',
   'countWhen',
   'blockFor',
+  'lease',
   'when',
   'onStoreError',
   'shadow',

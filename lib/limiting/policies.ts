@@ -24,9 +24,10 @@ export function compilePolicy(
   defaults: PolicyDefaults,
   path: string,
 ): LimitPolicy {
-  const { name, type, rules, blockMs, onStoreError, shadow } = parsePolicy(definition, path);
+  const parsed = parsePolicy(definition, path);
+  const { name, type, rules, lease, blockMs, onStoreError, shadow } = parsed;
   return {
-    plan: compilePlan(name, rules, `${path}.rules`),
+    plan: compilePlan(name, rules, `${path}.rules`, lease),
     type,
     blockMs,
     onStoreError: onStoreError ?? defaults.onStoreError,

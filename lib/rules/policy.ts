@@ -1,5 +1,6 @@
 import { checkKeys, checkOneOf, configError } from '../errors.js';
 import { type Duration, parseDuration } from './duration.js';
+import { type Lease, type ParsedLease, parseLease } from './lease.js';
 import { LIMIT_TYPES, type SubjectType } from './limit-type.js';
 import { type ParsedRule, parseRule, type Rule } from './rule.js';
 
@@ -17,6 +18,8 @@ export interface PolicyDefinition {
   rules: Rule | readonly Rule[];
   /** Keeps a subject out for this long after a denial. @default no block */
   blockFor?: Duration;
+  /** Blocks of units that a process takes ahead, on Redis. @default one by one */
+  lease?: Lease;
   /** @default the module's */
   onStoreError?: StoreErrorPolicy;
   /** Decides and reports, never denies. @default the module's */
@@ -28,6 +31,7 @@ export const POLICY_KEYS: readonly (keyof PolicyDefinition)[] = [
   'type',
   'rules',
   'blockFor',
+  'lease',
   'onStoreError',
   'shadow',
 ];
@@ -38,6 +42,7 @@ export interface ParsedPolicy {
   readonly type: SubjectType;
   readonly rules: readonly ParsedRule[];
   readonly blockMs: number;
+  readonly lease: ParsedLease | undefined;
   readonly onStoreError: StoreErrorPolicy | undefined;
   readonly shadow: boolean | undefined;
 }
@@ -63,7 +68,7 @@ export function parseRules(rules: unknown, path: string): readonly ParsedRule[] 
 }
 
 export function parsePolicy(policy: unknown, path: string): ParsedPolicy {
-  const { name, type, rules, blockFor, onStoreError, shadow } = checkKeys(
+  const { name, type, rules, blockFor, lease, onStoreError, shadow } = checkKeys(
     policy,
     POLICY_KEYS,
     path,
@@ -73,6 +78,7 @@ export function parsePolicy(policy: unknown, path: string): ParsedPolicy {
     type: checkOneOf(type ?? 'custom', [...LIMIT_TYPES, 'custom'], `${path}.type`),
     rules: parseRules(rules, `${path}.rules`),
     blockMs: blockFor === undefined ? 0 : parseDuration(blockFor, `${path}.blockFor`),
+    lease: lease === undefined ? undefined : parseLease(lease, `${path}.lease`),
     onStoreError:
       onStoreError === undefined
         ? undefined

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.js';
 import { decide, type Decision, type PolicyDecision, type RuleState } from '../decision.js';
-import { boundText } from './keys.js';
+import { subjectKey } from './keys.js';
 import type { Charge, LimitStore } from './store.js';
 
 export interface DenialCacheOptions {
@@ -62,7 +62,7 @@ export class DenialCacheStore implements LimitStore {
         if (this.amendments === amendments) this.learn(charges, decision, now);
       } else if (this.denials.size > 0) {
         // A denial of a higher cost stays one, but has to wait longer now.
-        for (const charge of charges) this.denials.delete(keyOf(charge));
+        for (const charge of charges) this.denials.delete(subjectKey(charge));
       }
       return decision;
     });
@@ -95,12 +95,12 @@ export class DenialCacheStore implements LimitStore {
 
   private forget(charge: Charge): void {
     this.amendments++;
-    this.denials.delete(keyOf(charge));
+    this.denials.delete(subjectKey(charge));
   }
 
   private find(charges: readonly Charge[], now: number): Decision | undefined {
     for (const charge of charges) {
-      const key = keyOf(charge);
+      const key = subjectKey(charge);
       const denial = this.denials.get(key);
       if (denial === undefined) continue;
       if (now >= denial.until || !knowsPlan(denial, charge) || this.isAmended(denial)) {
@@ -132,7 +132,7 @@ export class DenialCacheStore implements LimitStore {
     }
     const until = sentAt + Math.min(longest - MARGIN_MS, this.options.maxAgeMs);
     if (until <= sentAt) return;
-    this.denials.set(keyOf(charges[place]!), {
+    this.denials.set(subjectKey(charges[place]!), {
       charges,
       decision,
       sentAt,
@@ -142,10 +142,6 @@ export class DenialCacheStore implements LimitStore {
       answeredAt: 0,
     });
   }
-}
-
-function keyOf({ plan, type, subject }: Charge): string {
-  return `${plan.policy}|${type}|${boundText(subject)}`;
 }
 
 /** Under other rules the state that denied may have become another one. */

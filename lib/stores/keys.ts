@@ -50,6 +50,11 @@ function digest(text: string): string {
   return '#' + createHash('sha256').update(text, 'utf16le').digest('base64url');
 }
 
+/** A policy's subject, as a key of a map in this process. */
+export function subjectKey({ plan, type, subject }: Charge): string {
+  return `${plan.policy}|${type}|${boundText(subject)}`;
+}
+
 /** The names of everything that is kept in Redis. */
 export class Keys {
   private readonly encode: (text: string) => string;

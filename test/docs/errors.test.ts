@@ -91,6 +91,18 @@ const EXAMPLES: Partial<
     configError.selfCheckFailed([
       'it refuses scripts (EVAL): allow the commands that docs/reliability.md lists',
     ]),
+  SW_NOT_LEASABLE: () =>
+    failureOf(() =>
+      boot({
+        policies: {
+          upload: {
+            type: LimitType.GLOBAL,
+            rules: { algorithm: 'token-bucket', limit: 20, refill: 5, window: '1s' },
+            lease: { size: 5, ttl: '1s' },
+          },
+        },
+      }),
+    ),
   SW_UNKNOWN_CONTEXT: () => configError.unknownContext('rpc'),
 };
 
