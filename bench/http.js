@@ -3,7 +3,7 @@ import autocannon from 'autocannon';
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
+import net, { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { machine, spread, table } from './measure.js';
@@ -78,15 +78,23 @@ async function openServer(platform, guard, redis) {
   };
 }
 
-/** Requests per second; each connection is a client with an address of its own. */
-async function load({ name, url }, duration) {
-  let client = 0;
-  const result = await autocannon({
-    url,
-    connections: CONNECTIONS,
-    duration,
-    setupClient: (one) => one.setHeaders({ 'x-forwarded-for': `198.51.100.${client++}` }),
+/**
+ * Each connection is a client with an address of its own; Linux answers to all of 127.0.0.0/8.
+ * Elsewhere they are one client.
+ */
+let clients = 0;
+const { connect } = net;
+net.connect = (port, host) =>
+  connect({
+    port,
+    host,
+    ...(process.platform === 'linux' && {
+      localAddress: `127.0.1.${1 + (clients++ % CONNECTIONS)}`,
+    }),
   });
+
+async function load({ name, url }, duration) {
+  const result = await autocannon({ url, connections: CONNECTIONS, duration });
   if (result.errors > 0 || result.non2xx > 0) {
     throw new Error(`${name}: ${result.errors} errors, ${result.non2xx} answers other than 200`);
   }

@@ -25,6 +25,8 @@ export interface HandlerPolicy {
   /** The name was given, so sharing it is meant. */
   readonly named: boolean;
   readonly type: SubjectType;
+  /** Name and type: what is charged once per request. */
+  readonly key: string;
   /** For type 'custom' alone. */
   readonly subject: Resolver<unknown> | undefined;
   /** Compiled at boot; a function where the rules depend on the request. */
@@ -60,6 +62,7 @@ export function resolveHandlerPolicy(
     name,
     named: written.name !== undefined,
     type,
+    key: `${name}|${type}`,
     subject,
     plan: resolvePlan(name, written, path),
     rules: written.rules,

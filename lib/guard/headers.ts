@@ -1,4 +1,4 @@
-import { serializeList } from 'structured-headers';
+import { serializeItem, serializeList } from 'structured-headers';
 import type { Decision, PolicyDecision, RuleState } from '../decision.js';
 import type { HeaderMode } from '../sliding-window.options.js';
 
@@ -50,30 +50,66 @@ export function windowText(ms: number): string {
   return `${ms / size}${unit}`;
 }
 
-function standardFields({ policies }: Decision, retryAfter: number = MOST): Field[] {
-  const quotas: [string, Map<string, number>][] = [];
-  const states: [string, Map<string, number>][] = [];
-  for (const policy of policies) {
-    policy.rules.forEach((rule, i) => {
-      const name = ruleName(policy, i);
-      quotas.push([
-        name,
+/** What the fields say of a policy whatever is left of it. */
+interface Constant {
+  readonly rules: readonly RuleState[];
+  /** Its members of `RateLimit-Policy`. */
+  readonly quotas: string;
+  /** Its rules' names, as strings of structured fields. */
+  readonly names: readonly string[];
+}
+
+/** By policy name; rules that depend on the request, or on the application, replace one another. */
+const constants = new Map<string, Constant>();
+
+function constantOf(policy: PolicyDecision): Constant {
+  const known = constants.get(policy.name);
+  if (known !== undefined && sameRules(known.rules, policy.rules)) return known;
+  const names = policy.rules.map((_, i) => ruleName(policy, i));
+  const constant: Constant = {
+    rules: policy.rules,
+    quotas: serializeList(
+      policy.rules.map(({ limit, windowMs }, i) => [
+        names[i]!,
         new Map([
-          ['q', integer(rule.limit)],
-          ['w', Math.max(1, seconds(rule.windowMs))],
+          ['q', integer(limit)],
+          ['w', Math.max(1, seconds(windowMs))],
         ]),
-      ]);
-      const state = new Map([['r', integer(rule.remaining)]]);
+      ]),
+    ),
+    names: names.map((name) => serializeItem([name, new Map()])),
+  };
+  constants.set(policy.name, constant);
+  return constant;
+}
+
+function sameRules(a: readonly RuleState[], b: readonly RuleState[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) {
+    if (a[i]!.limit !== b[i]!.limit || a[i]!.windowMs !== b[i]!.windowMs) return false;
+  }
+  return true;
+}
+
+function standardFields({ policies }: Decision, retryAfter: number = MOST): Field[] {
+  let quotas = '';
+  let states = '';
+  for (const policy of policies) {
+    const constant = constantOf(policy);
+    quotas += quotas === '' ? constant.quotas : `, ${constant.quotas}`;
+    for (let i = 0; i < policy.rules.length; i++) {
+      const rule = policy.rules[i]!;
+      // An integer parameter is written as its digits (RFC 9651 section 4.1.4).
+      states += `${states === '' ? '' : ', '}${constant.names[i]};r=${integer(rule.remaining)}`;
       const window = effectiveWindow(rule);
       // Retry-After is never earlier than `t`, and it is exact: so `t` gives way.
-      if (window !== undefined) state.set('t', Math.min(window, retryAfter));
-      states.push([name, state]);
-    });
+      if (window !== undefined) states += `;t=${Math.min(window, retryAfter)}`;
+    }
   }
-  if (quotas.length === 0) return [];
+  if (quotas === '') return [];
   return [
-    ['RateLimit-Policy', serializeList(quotas)],
-    ['RateLimit', serializeList(states)],
+    ['RateLimit-Policy', quotas],
+    ['RateLimit', states],
   ];
 }
 

@@ -48,7 +48,7 @@ export class ProxyWarnings implements OnApplicationBootstrap {
   /** `getIp`, watched until the first forwarded request has been told, or for good if none needs to be. */
   watch(getIp: GetIp): GetIp {
     return (context) => {
-      if (this.watching) this.look(context);
+      if (this.watching && context.getType() === 'http') this.look(context);
       return getIp(context);
     };
   }
