@@ -24,7 +24,8 @@ export class ChaosProxy {
 
   private constructor(
     readonly port: number,
-    private readonly target: number,
+    /** The port that is forwarded to, for connections from now on. */
+    public target: number,
   ) {}
 
   /** Listens on a free port and forwards to `target` of this machine. */
