@@ -49,6 +49,9 @@ export type { InventoryRow } from './guard/inventory.js';
 export { RateLimitGuard } from './guard/rate-limit.guard.js';
 export { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
 
+export type { ContextAdapter } from './guard/contexts/context.js';
+export type { Refusal } from './guard/contexts/refusal.js';
+
 export type { Clock } from './clock.js';
 export type { RedisOption } from './stores/redis/connection.js';
 export { type RedisClient, ScriptRunner } from './stores/redis/script-runner.js';

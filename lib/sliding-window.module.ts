@@ -13,6 +13,7 @@ import { SlidingWindowService } from './counting/sliding-window.service.js';
 import { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
 import { type InventoryRow, inventoryOf } from './guard/inventory.js';
 import { documentResponses } from './guard/openapi.js';
+import { OutcomeInterceptor } from './guard/outcomes.js';
 import { PolicyEnforcer } from './guard/policy-enforcer.js';
 import { PolicyExplorer } from './guard/policy-explorer.js';
 import { ProxyWarnings } from './guard/proxy-warnings.js';
@@ -135,7 +136,7 @@ export class SlidingWindowModule
   ) {
     super();
     this.log = new StoreLog(stores);
-    explorer.explore(modules, guard);
+    explorer.explore(modules, guard, new OutcomeInterceptor(options.contexts));
     documentResponses(routesOf(modules, config), explorer, options);
     // Guards of the application run in the order in which they are added, and those provided as
     // APP_GUARD are added when every provider exists: ours is before them all.

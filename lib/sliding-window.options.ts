@@ -1,6 +1,8 @@
 import type { Clock } from './clock.js';
 import { checkInteger, checkKeys, checkOneOf, configError } from './errors.js';
 import type { ExecutionContext } from '@nestjs/common';
+import { adapterOf, type ContextAdapters, resolveContexts } from './guard/contexts/adapters.js';
+import type { ContextAdapter } from './guard/contexts/context.js';
 import type { NamedPolicyOptions, PolicyOptions } from './guard/policy-options.js';
 import { type Duration, parseDuration } from './rules/duration.js';
 import { checkPolicyName, STORE_ERROR_POLICIES, type StoreErrorPolicy } from './rules/policy.js';
@@ -19,9 +21,9 @@ export interface SlidingWindowOptions {
   policies?: Record<string, NamedPolicyOptions>;
   /** A policy for every handler that has none of its own. @default none */
   default?: PolicyOptions & { name?: string };
-  /** @default request.user?.id ?? request.user?.sub ?? request.user?.userId */
+  /** @default id, sub or userId of the request's user; outside HTTP see docs/guides/contexts.md */
   getUserId?: (context: ExecutionContext) => string | undefined;
-  /** Where the address is taken from; its answer is normalised. @default request.ip */
+  /** Where the address is taken from; its answer is normalised. @default request.ip, or the peer's */
   getIp?: (context: ExecutionContext) => string | undefined;
   /** IPv6 addresses share a bucket by this prefix. @default 56 */
   ipv6Prefix?: number;
@@ -55,6 +57,8 @@ export interface SlidingWindowOptions {
   shadow?: boolean;
   /** Register the guard for the whole application. @default true */
   globalGuard?: boolean;
+  /** Adapters for further execution contexts, or in place of the built-in ones. @default [] */
+  contexts?: readonly ContextAdapter[];
 }
 
 /** The options as everything downstream sees them: complete. */
@@ -78,6 +82,7 @@ export interface ResolvedOptions {
   readonly denyCache: { readonly maxKeys: number; readonly maxAgeMs: number } | false;
   readonly shadow: boolean;
   readonly globalGuard: boolean;
+  readonly contexts: ContextAdapters;
 }
 
 /** A record, so that the compiler keeps the list complete. */
@@ -101,16 +106,8 @@ const KNOWN: Record<keyof SlidingWindowOptions, true> = {
   denyCache: true,
   shadow: true,
   globalGuard: true,
+  contexts: true,
 };
-
-interface RequestWithUser {
-  ip?: unknown;
-  user?: { id?: unknown; sub?: unknown; userId?: unknown };
-}
-
-function requestOf(context: ExecutionContext): RequestWithUser | undefined {
-  return context.switchToHttp().getRequest<RequestWithUser | undefined>();
-}
 
 export const DEFAULTS = {
   keyPrefix: 'sw',
@@ -136,6 +133,7 @@ export function resolveOptions(written: SlidingWindowOptions = {}): ResolvedOpti
     Object.entries(written).filter(([, value]) => value !== undefined),
   ) as SlidingWindowOptions;
   const options = { ...DEFAULTS, ...given };
+  const contexts = resolveContexts(options.contexts);
   return {
     redis: options.redis === undefined ? undefined : parseRedisOption(options.redis, 'redis'),
     keyPrefix: checkPrefix(options.keyPrefix),
@@ -144,11 +142,11 @@ export function resolveOptions(written: SlidingWindowOptions = {}): ResolvedOpti
     default: options.default,
     getUserId:
       options.getUserId === undefined
-        ? defaultUserId
+        ? (context) => userIdOf(adapterOf(contexts, context).userOf?.(context))
         : checkFunction(options.getUserId, 'getUserId'),
     getIp:
       options.getIp === undefined
-        ? (context) => requestOf(context)?.ip
+        ? (context) => adapterOf(contexts, context).addressOf?.(context)
         : checkFunction(options.getIp, 'getIp'),
     ipv6Prefix: checkInteger(options.ipv6Prefix, 'ipv6Prefix', 1, 128),
     headers: checkOneOf(options.headers, ['standard', 'legacy', 'both', false], 'headers'),
@@ -162,11 +160,12 @@ export function resolveOptions(written: SlidingWindowOptions = {}): ResolvedOpti
     denyCache: resolveDenyCache(options.denyCache),
     shadow: checkOneOf(options.shadow, [true, false], 'shadow'),
     globalGuard: checkOneOf(options.globalGuard, [true, false], 'globalGuard'),
+    contexts,
   };
 }
 
-function defaultUserId(context: ExecutionContext): unknown {
-  const user = requestOf(context)?.user;
+function userIdOf(value: unknown): unknown {
+  const user = value as { id?: unknown; sub?: unknown; userId?: unknown } | null | undefined;
   return user?.id ?? user?.sub ?? user?.userId;
 }
 

@@ -2,37 +2,40 @@ import { type ExecutionContext, HttpException, Logger } from '@nestjs/common';
 import type { Plan } from '../algorithms/plan.js';
 import type { Decision } from '../decision.js';
 import { checkInteger } from '../errors.js';
-import { RateLimitException, RateLimitUnavailableException } from '../limiting/exceptions.js';
 import type { RateLimiterService } from '../limiting/rate-limiter.service.js';
 import type { ResolvedOptions } from '../sliding-window.options.js';
 import type { Charge } from '../stores/store.js';
-import { adapterOf, type ContextAdapter } from './contexts/context.js';
+import { adapterOf } from './contexts/adapters.js';
+import type { ContextAdapter } from './contexts/context.js';
 import type { HandlerPolicy, Phase } from './handler-policy.js';
 import { headerFields } from './headers.js';
+import { onOutcome } from './outcomes.js';
 import type { PolicyExplorer } from './policy-explorer.js';
 import type { Outcome } from './policy-options.js';
-import { PROBLEM_MEDIA_TYPE, quotaExceeded, temporaryReducedCapacity } from './problem-details.js';
-import { addDecision, type RequestState, stateOf } from './request-state.js';
+import { Refusals } from './refusals.js';
+import { addDecision, rememberAdapters, type RequestState, stateOf } from './request-state.js';
+import { decisionForResponse } from './response-decision.js';
 import { subjectOf } from './subjects.js';
-
-/** When it is worth asking again while nobody can decide. */
-const UNAVAILABLE_MS = 1000;
 
 /** What both guards do: find the policies, charge them as one decision, tell the client. */
 export class PolicyEnforcer {
   private readonly logger = new Logger('RateLimit');
   private readonly reported = new Set<string>();
+  private readonly refusals: Refusals;
 
   constructor(
     private readonly explorer: PolicyExplorer,
     private readonly limiter: RateLimiterService,
     private readonly options: ResolvedOptions,
-  ) {}
+  ) {
+    this.refusals = new Refusals(options);
+    rememberAdapters(options.contexts);
+  }
 
   enforce(context: ExecutionContext, phase: Phase): boolean | Promise<boolean> {
     const policies = this.explorer.policiesOf(context.getClass(), context.getHandler(), phase);
     if (policies.length === 0) return true;
-    const adapter = adapterOf(context);
+    const adapter = adapterOf(this.options.contexts, context);
     const state = stateOf(adapter.requestOf(context));
     const due = policies.filter(({ name, type }) => !state.applied.has(`${name}|${type}`));
     if (due.length === 0) return true;
@@ -58,15 +61,27 @@ export class PolicyEnforcer {
     const earlier = state.decision;
     const decision = await this.decide(charges, context, adapter);
     const merged = addDecision(state, decision);
-    for (const [name, value] of headerFields(merged, this.options.headers)) {
-      adapter.setHeader(context, name, value);
-    }
+    this.tell(merged, context, adapter);
     if (decision.allowed) {
       this.awaitOutcome(applied, charges, decision, context, adapter);
       return true;
     }
     if (earlier !== undefined) await this.limiter.refund(earlier);
-    throw this.denial(applied, decision, merged, context, adapter);
+    const message = messageOf(applied, decision, merged);
+    throw await this.refusals.denied(merged, message, context, adapter);
+  }
+
+  private tell(decision: Decision, context: ExecutionContext, adapter: ContextAdapter): void {
+    if (adapter.setHeader === undefined) return;
+    let told = decision;
+    if (adapter.responseOf !== undefined) {
+      const response = adapter.responseOf(context);
+      if (response === undefined) return;
+      told = decisionForResponse(response, decision);
+    }
+    for (const [name, value] of headerFields(told, this.options.headers)) {
+      adapter.setHeader(context, name, value);
+    }
   }
 
   private async decide(
@@ -77,7 +92,7 @@ export class PolicyEnforcer {
     try {
       return await this.limiter.decide(charges);
     } catch (error) {
-      throw this.unavailable(error, context, adapter);
+      throw await this.refusals.unavailable(error, context, adapter);
     }
   }
 
@@ -99,11 +114,11 @@ export class PolicyEnforcer {
       const { blockMs, shadow, onStoreError } = policy;
       return { plan, type, subject, cost, blockMs, shadow, onStoreError };
     } catch (error) {
-      if (error instanceof HttpException) throw error;
+      if (isRefusal(error)) throw error;
       this.report(policy, error);
       // A request that cannot be judged is not let through for that, unless it is said so.
       if (policy.onStoreError === 'allow' || policy.shadow) return undefined;
-      throw this.unavailable(error, context, adapter);
+      throw await this.refusals.unavailable(error, context, adapter);
     }
   }
 
@@ -112,39 +127,6 @@ export class PolicyEnforcer {
     if (this.reported.has(text) || this.reported.size > 1000) return;
     this.reported.add(text);
     this.logger.error(`${text}; requests it cannot judge are answered by onStoreError`);
-  }
-
-  private denial(
-    policies: readonly HandlerPolicy[],
-    decision: Decision,
-    merged: Decision,
-    context: ExecutionContext,
-    adapter: ContextAdapter,
-  ): RateLimitException {
-    const violated = policies.find(({ name }) => decision.violated.includes(name));
-    const message =
-      typeof violated?.message === 'function' ? violated.message(merged) : violated?.message;
-    if (!this.options.problemDetails) return new RateLimitException(merged, message);
-    adapter.setHeader(context, 'Content-Type', PROBLEM_MEDIA_TYPE);
-    return new RateLimitException(merged, quotaExceeded(merged, message));
-  }
-
-  private unavailable(
-    error: unknown,
-    context: ExecutionContext,
-    adapter: ContextAdapter,
-  ): RateLimitUnavailableException {
-    const retryAfterMs =
-      error instanceof RateLimitUnavailableException ? error.retryAfterMs : UNAVAILABLE_MS;
-    adapter.setHeader(context, 'Retry-After', String(Math.ceil(retryAfterMs / 1000)));
-    if (!this.options.problemDetails) {
-      return new RateLimitUnavailableException(retryAfterMs, { cause: error });
-    }
-    adapter.setHeader(context, 'Content-Type', PROBLEM_MEDIA_TYPE);
-    return new RateLimitUnavailableException(retryAfterMs, {
-      cause: error,
-      body: temporaryReducedCapacity(),
-    });
   }
 
   /** What does not count is given back once the response is known. */
@@ -159,7 +141,7 @@ export class PolicyEnforcer {
       policy.countWhen === 'always' ? [] : [{ policy, charge: charges[i]! }],
     );
     if (open.length === 0) return;
-    adapter.onFinished(context, (outcome) => {
+    onOutcome(context, adapter, (outcome) => {
       for (const { policy, charge } of open) {
         if (this.counts(policy, outcome)) continue;
         this.limiter
@@ -181,4 +163,22 @@ export class PolicyEnforcer {
       return true;
     }
   }
+}
+
+/** What a function of the application throws to refuse a request itself: Nest's exceptions. */
+function isRefusal(error: unknown): boolean {
+  return (
+    error instanceof HttpException ||
+    // WsException and RpcException, of packages that need not be installed.
+    (error instanceof Error && typeof (error as { getError?: unknown }).getError === 'function')
+  );
+}
+
+function messageOf(
+  policies: readonly HandlerPolicy[],
+  decision: Decision,
+  merged: Decision,
+): string | undefined {
+  const violated = policies.find(({ name }) => decision.violated.includes(name));
+  return typeof violated?.message === 'function' ? violated.message(merged) : violated?.message;
 }

@@ -8,7 +8,14 @@ import type { NamedPolicyOptions, PolicyOptions } from './policy-options.js';
 import { RATE_LIMIT_KEYS } from './policy-options.js';
 import { type HandlerPolicy, type Phase, resolveHandlerPolicy } from './handler-policy.js';
 import { type Declaration, declarationsOf, skippedOf } from './rate-limit.decorator.js';
+import type { OutcomeInterceptor } from './outcomes.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
+import {
+  isFieldResolver,
+  isMessageOrResolver,
+  mayMissGlobalGuards,
+  observeOutcome,
+} from './transports.js';
 
 /** A handler's policies by the phase in which they are applied. */
 type Phases = Readonly<Record<Phase, readonly HandlerPolicy[]>>;
@@ -30,7 +37,7 @@ export class PolicyExplorer {
   constructor(private readonly options: ExplorerOptions) {}
 
   /** All handlers of all modules. Throws RateLimitConfigError that names controller and handler. */
-  explore(modules: ModulesContainer, guard: RateLimitGuard): void {
+  explore(modules: ModulesContainer, guard: RateLimitGuard, outcome: OutcomeInterceptor): void {
     const scanner = new MetadataScanner();
     for (const module of modules.values()) {
       for (const wrapper of [...module.controllers.values(), ...module.providers.values()]) {
@@ -39,13 +46,16 @@ export class PolicyExplorer {
         const isController = module.controllers.has(wrapper.token as Type);
         for (const name of scanner.getAllMethodNames(type.prototype as object)) {
           const handler = (type.prototype as Record<string, unknown>)[name] as object;
-          if (declarationsOf(type, handler) === undefined && !(isController && isRoute(handler))) {
-            continue;
-          }
+          const isHandler = (isController && isRoute(handler)) || isMessageOrResolver(handler);
+          if (declarationsOf(type, handler) === undefined && !isHandler) continue;
           const { before, after } = this.add(type, handler);
           // What the global guard does not apply needs the route guard.
-          const late = after.length > (this.options.globalGuard ? before.length : 0);
+          const early = this.options.globalGuard && !mayMissGlobalGuards(handler);
+          const late = after.length > (early ? before.length : 0);
           putGuardLast(type, handler, late ? guard : undefined);
+          if (after.some(({ countWhen }) => countWhen !== 'always')) {
+            observeOutcome(handler, outcome);
+          }
         }
         removeGuard(type);
       }
@@ -78,13 +88,14 @@ export class PolicyExplorer {
     const skipped = skippedOf(controller, handler);
     if (skipped === 'all') return [];
     const place = `${controller.name}.${handler.name}`;
-    const declarations = declarationsOf(controller, handler);
+    const alone = isFieldResolver(handler);
+    const declarations = declarationsOf(alone ? handler : controller, handler);
     const policies = declarations
       ? declarations.map((declaration, i) => {
           const path = `${place} @RateLimit${declarations.length > 1 ? ` number ${i + 1}` : ''}`;
           return this.resolveDeclaration(declaration, defaultName(place, i), path);
         })
-      : this.options.default === undefined
+      : this.options.default === undefined || alone
         ? []
         : [
             resolveHandlerPolicy(

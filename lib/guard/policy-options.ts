@@ -17,10 +17,15 @@ export type RulesInput =
 
 /** How a request ended, for `countWhen`. */
 export interface Outcome {
-  /** The status sent; undefined where the transport has none. */
+  /** The status sent; outside HTTP that of the `HttpException` thrown, if it was one. */
   readonly status: number | undefined;
-  /** The response was sent to its end; false when the client went away before. */
+  /**
+   * The response was sent to its end; false when the client went away before. Outside HTTP: the
+   * handler returned; false when it threw or was given up.
+   */
   readonly completed: boolean;
+  /** What the handler threw; outside HTTP alone. */
+  readonly error?: unknown;
 }
 
 /** Which requests count, by how they ended; see `RateLimitOptions.countWhen`. */

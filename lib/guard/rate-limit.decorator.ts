@@ -61,7 +61,8 @@ export function SkipRateLimit(...policyNames: string[]): MethodDecorator & Class
 }
 
 /**
- * The decision on the present request, in a handler's parameter; undefined where none was taken.
+ * The decision on the present request, in a handler's parameter; undefined where none was taken, and
+ * for a WebSocket message that is a bare text or number and asks for no acknowledgement.
  *
  * @example
  * find(@RateLimitInfo() decision: Decision | undefined) {}

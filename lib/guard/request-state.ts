@@ -1,12 +1,16 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { type Decision, merge } from '../decision.js';
-import { adapterOf } from './contexts/context.js';
+import type { ContextAdapters } from './contexts/adapters.js';
+import type { ContextAdapter } from './contexts/context.js';
+import type { Outcome } from './policy-options.js';
 
 /** What is remembered of a request while it lives. */
 export interface RequestState {
   /** Policies that have been applied, by name and type: each is charged once. */
   readonly applied: Set<string>;
   decision: Decision | undefined;
+  /** Whom to tell how the handler ended, where the transport does not say. */
+  listeners: ((outcome: Outcome) => void)[] | undefined;
 }
 
 const states = new WeakMap<object, RequestState>();
@@ -14,7 +18,7 @@ const states = new WeakMap<object, RequestState>();
 export function stateOf(request: object): RequestState {
   let state = states.get(request);
   if (state === undefined) {
-    state = { applied: new Set(), decision: undefined };
+    state = { applied: new Set(), decision: undefined, listeners: undefined };
     states.set(request, state);
   }
   return state;
@@ -25,6 +29,20 @@ export function addDecision(state: RequestState, decision: Decision): Decision {
   return state.decision;
 }
 
+/** All adapters of this process by type: a parameter decorator is not told its module. */
+const known = new Map<string, Set<ContextAdapter>>();
+
+export function rememberAdapters(adapters: ContextAdapters): void {
+  for (const [type, adapter] of adapters) {
+    const others = known.get(type) ?? new Set();
+    known.set(type, others.add(adapter));
+  }
+}
+
 export function decisionOf(context: ExecutionContext): Decision | undefined {
-  return states.get(adapterOf(context).requestOf(context))?.decision;
+  for (const adapter of known.get(context.getType<string>()) ?? []) {
+    const decision = states.get(adapter.requestOf(context))?.decision;
+    if (decision !== undefined) return decision;
+  }
+  return undefined;
 }

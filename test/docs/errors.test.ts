@@ -103,7 +103,7 @@ const EXAMPLES: Partial<
         },
       }),
     ),
-  SW_UNKNOWN_CONTEXT: () => configError.unknownContext('rpc'),
+  SW_UNKNOWN_CONTEXT: () => configError.unknownContext('rmq'),
 };
 
 describe('docs/errors.md', () => {

@@ -8,11 +8,17 @@ type Reply = ServerResponse & {
   header?: (name: string, value: string) => unknown;
 };
 
+type Request = { ip?: unknown; user?: unknown } | undefined;
+
 /** Express and Fastify. */
 export const httpAdapter: ContextAdapter = {
   type: 'http',
 
   requestOf: (context) => context.switchToHttp().getRequest<object>(),
+
+  addressOf: (context) => context.switchToHttp().getRequest<Request>()?.ip,
+
+  userOf: (context) => context.switchToHttp().getRequest<Request>()?.user,
 
   setHeader(context, name, value) {
     const reply = replyOf(context);

@@ -1,0 +1,23 @@
+const calls = new WeakMap<object, Map<unknown, object>>();
+
+/** One message may go to several handlers: each call is a request of its own. */
+export function callOf(message: object, handler: unknown): object {
+  let handlers = calls.get(message);
+  if (handlers === undefined) {
+    handlers = new Map();
+    calls.set(message, handlers);
+  }
+  let call = handlers.get(handler);
+  if (call === undefined) {
+    call = {};
+    handlers.set(handler, call);
+  }
+  return call;
+}
+
+/** Objects live as long as the message that holds them; a primitive names nothing. */
+export function firstObject(...candidates: unknown[]): object | undefined {
+  return candidates.find(
+    (one): one is object => (typeof one === 'object' && one !== null) || typeof one === 'function',
+  );
+}
