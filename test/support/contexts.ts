@@ -1,4 +1,4 @@
-import type { CanActivate, ExecutionContext, INestApplicationContext } from '@nestjs/common';
+import type { INestApplicationContext } from '@nestjs/common';
 
 /** Resolves when `emitter` has emitted `event`; gives what it passed. */
 export function once<T = unknown>(
@@ -22,14 +22,4 @@ export function closeAppLater<T extends INestApplicationContext>(app: T): T {
 
 export async function closeAll(): Promise<void> {
   for (const close of opened.splice(0)) await close();
-}
-
-/** A guard that notes what it sees and lets everything pass. */
-export class NotingGuard implements CanActivate {
-  readonly seen: ExecutionContext[] = [];
-
-  canActivate(context: ExecutionContext): boolean {
-    this.seen.push(context);
-    return true;
-  }
 }
