@@ -160,7 +160,7 @@ const KINDS: Kind[] = ['alone', 'hybrid', 'hybrid with the configuration of the 
 interface Started {
   readonly app: INestApplicationContext;
   readonly url: string;
-  call(pattern: string, data?: unknown): Promise<any>;
+  readonly call: (pattern: string, data?: unknown) => Promise<any>;
   readonly client: ClientProxy;
 }
 

@@ -1,4 +1,5 @@
-import type { INestApplicationContext } from '@nestjs/common';
+import type { ExceptionFilter, INestApplicationContext } from '@nestjs/common';
+import type { Decision } from '../../lib/index.js';
 
 /** Resolves when `emitter` has emitted `event`; gives what it passed. */
 export function once<T = unknown>(
@@ -22,4 +23,15 @@ export function closeAppLater<T extends INestApplicationContext>(app: T): T {
 
 export async function closeAll(): Promise<void> {
   for (const close of opened.splice(0)) await close();
+}
+
+/** What exception filters of the application were given. */
+export const caught: (Error & { decision?: Decision })[] = [];
+
+/** Notes an exception of a resolver, and passes it on. */
+export class NotingFilter implements ExceptionFilter {
+  catch(exception: Error): Error {
+    caught.push(exception);
+    return exception;
+  }
 }

@@ -8,7 +8,7 @@ import {
   type SlidingWindowOptions,
 } from '../../lib/index.js';
 import { ManualClock } from '../../lib/testing/manual-clock.js';
-import { closeAll, closeAppLater } from './contexts.js';
+import { caught, closeAll, closeAppLater } from './contexts.js';
 import { LimitedClassGateway, LimitedGateway, MessageAuthGuard } from './gateways.js';
 
 /** What came back for a message: an event and its data. */
@@ -83,6 +83,7 @@ export function describeGateways(suite: GatewaySuite): void {
 
   it('tells what a client can act on, and nothing of the key', async () => {
     await client.send('user', { user: 'secret-user' });
+    caught.length = 0;
     const answer = await client.send('user', { user: 'secret-user' });
     expect(answer).toEqual({
       event: 'exception',
@@ -95,6 +96,11 @@ export function describeGateways(suite: GatewaySuite): void {
         cause: { pattern: 'user', data: { user: 'secret-user' } },
       },
     });
+    // The server's filters know whom it was.
+    expect(caught).toHaveLength(1);
+    expect(caught[0]!.decision?.policies).toContainEqual(
+      expect.objectContaining({ name: 'user-id', subject: 'secret-user', allowed: false }),
+    );
     const { cause: _, ...told } = answer.data;
     expect(JSON.stringify(told)).not.toMatch(/secret-user|127\.0\.0\.1/);
   });

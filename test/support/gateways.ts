@@ -1,5 +1,19 @@
-import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
-import { MessageBody, SubscribeMessage, WebSocketGateway, WsException } from '@nestjs/websockets';
+import {
+  type ArgumentsHost,
+  type CanActivate,
+  Catch,
+  type ExecutionContext,
+  Injectable,
+  UseFilters,
+  UseGuards,
+} from '@nestjs/common';
+import {
+  BaseWsExceptionFilter,
+  MessageBody,
+  SubscribeMessage,
+  WebSocketGateway,
+  WsException,
+} from '@nestjs/websockets';
 import { concat, of, throwError } from 'rxjs';
 import {
   type Decision,
@@ -8,6 +22,7 @@ import {
   RateLimitInfo,
   SkipRateLimit,
 } from '../../lib/index.js';
+import { caught } from './contexts.js';
 
 /** Authenticates a message by the user that it names. */
 @Injectable()
@@ -17,6 +32,15 @@ export class MessageAuthGuard implements CanActivate {
     if (user === undefined) throw new WsException('who are you?');
     context.switchToWs().getClient<{ user?: object }>().user = { id: user };
     return true;
+  }
+}
+
+/** Notes what a server may know of a denial, and passes it on. */
+@Catch(WsException)
+class NotingFilter extends BaseWsExceptionFilter {
+  override catch(exception: WsException, host: ArgumentsHost) {
+    caught.push(exception);
+    super.catch(exception, host);
   }
 }
 
@@ -32,6 +56,7 @@ export class LimitedGateway {
   }
 
   @SubscribeMessage('user')
+  @UseFilters(new NotingFilter())
   @UseGuards(MessageAuthGuard)
   @RateLimit(LimitType.IP, '5/m', { name: 'user-ip' })
   @RateLimit(LimitType.USER_ID, '1/m', { name: 'user-id', message: 'not so fast' })

@@ -6,7 +6,7 @@ import { parseList } from 'structured-headers';
 import { WebSocket } from 'ws';
 import { LimitType, SlidingWindowModule, type SlidingWindowOptions } from '../../lib/index.js';
 import { ManualClock } from '../../lib/testing/manual-clock.js';
-import { closeAll, closeAppLater, closeLater } from './contexts.js';
+import { caught, closeAll, closeAppLater, closeLater } from './contexts.js';
 import { HeaderAuthGuard, ItemResolver, LimitedResolver } from './resolvers.js';
 
 interface GraphqlError {
@@ -87,12 +87,17 @@ export function describeGraphql(suite: GraphqlSuite): void {
     expect((await ask('{ user }', 'ann')).data).toEqual({
       user: 'user-ip=127.0.0.1,user-id=ann',
     });
+    caught.length = 0;
     const { errors } = await ask('{ user }', 'ann');
     expect(errors[0]).toMatchObject({
       message: 'not so fast',
       extensions: { code: 'RATE_LIMITED', violatedPolicies: ['user-id'] },
     });
     expect(JSON.stringify(errors)).not.toMatch(/"[^"]*ann\b/);
+    // The server's filters know whom it was.
+    expect(caught[0]!.decision?.policies).toContainEqual(
+      expect.objectContaining({ name: 'user-id', subject: 'ann', allowed: false }),
+    );
     expect((await ask('{ user }', 'bob')).errors).toEqual([]);
     // Ann's second call gave back what it took by address; those without a user count.
     for (let i = 0; i < 3; i++) expect((await ask('{ user }')).codes).not.toContain('RATE_LIMITED');

@@ -3,6 +3,7 @@ import {
   type ExecutionContext,
   Injectable,
   UnauthorizedException,
+  UseFilters,
   UseGuards,
 } from '@nestjs/common';
 import {
@@ -23,6 +24,7 @@ import {
   RateLimitInfo,
   SkipRateLimit,
 } from '../../lib/index.js';
+import { NotingFilter } from './contexts.js';
 
 interface Headers {
   headers: Record<string, string | undefined>;
@@ -51,6 +53,7 @@ export class LimitedResolver {
   }
 
   @Query(() => String)
+  @UseFilters(new NotingFilter())
   @UseGuards(HeaderAuthGuard)
   @RateLimit(LimitType.IP, '5/m', { name: 'user-ip' })
   @RateLimit(LimitType.USER_ID, '1/m', { name: 'user-id', message: 'not so fast' })
