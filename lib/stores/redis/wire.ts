@@ -81,12 +81,15 @@ function readPolicy(
   charge: Charge,
   allowed: boolean,
 ): PolicyDecision {
-  for (let i = at; i < at + 3 * charge.plan.rules.length; i++) {
-    const field = reply[i];
-    if (typeof field !== 'number' || !Number.isSafeInteger(field) || field < NEVER) {
-      throw new StoreError('malformed');
-    }
+  let waits = false;
+  for (let i = at; i < at + 3 * charge.plan.rules.length; i += 3) {
+    const retryAfterMs = reply[i + 1];
+    if (!isCount(reply[i]) || !isCount(reply[i + 2])) throw new StoreError('malformed');
+    if (!isCount(retryAfterMs) && retryAfterMs !== NEVER) throw new StoreError('malformed');
+    if (retryAfterMs !== 0) waits = true;
   }
+  // Who is denied is told to wait, and nobody else.
+  if (waits === allowed) throw new StoreError('malformed');
   return policyDecision(charge, allowed, reply as number[], at);
 }
 
