@@ -36,3 +36,9 @@ export const monotonicClock: Clock = {
 
 /** The machine's clock, which other processes share; right for time sent to Redis. */
 export const wallClock: Clock = { now: () => Date.now(), sleep };
+
+/** Measures from now on: gives the milliseconds passed, fractions included. */
+export function stopwatch(): () => number {
+  const start = performance.now();
+  return () => performance.now() - start;
+}

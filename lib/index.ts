@@ -30,6 +30,9 @@ export {
   RateLimiterService,
   type WaitOptions,
 } from './limiting/rate-limiter.service.js';
+export type { DecisionEvent } from './limiting/decision-events.js';
+export type { StoreEvent } from './resilience/store-events.js';
+export type { RedisProblem, RedisProblemCode, SelfCheck } from './stores/redis/self-check.js';
 export {
   type EventOptions,
   type SlicedCounter,

@@ -69,7 +69,13 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
       provide: RateLimiterService,
       inject: [Stores, Policies, RESOLVED_OPTIONS],
       useFactory: (stores: Stores, policies: Policies, options: ResolvedOptions) =>
-        new RateLimiterService(stores.limits, policies, stores.clock, options.ipv6Prefix),
+        new RateLimiterService(
+          stores.limits,
+          policies,
+          stores.clock,
+          options.ipv6Prefix,
+          stores.events.asObservable(),
+        ),
     },
     {
       provide: SlidingWindowService,

@@ -3,6 +3,7 @@ import { type Clock, monotonicClock, wallClock } from './clock.js';
 import { Deadline } from './resilience/deadline.js';
 import { ResilientCounterStore } from './resilience/resilient-counter.store.js';
 import { ResilientStore } from './resilience/resilient.store.js';
+import type { StoreEvent } from './resilience/store-events.js';
 import { StoreBreaker, type StoreState } from './resilience/store-breaker.js';
 import { StoreGate } from './resilience/store-gate.js';
 import type { ResolvedOptions } from './sliding-window.options.js';
@@ -44,15 +45,6 @@ export type StoreOptions = Pick<
 
 const SWEEP_MS = 5000;
 const READY_MS = 1000;
-
-/** What happens to the store that an operator has to know. */
-export type StoreEvent =
-  /** Too many questions in a row were not answered: `onStoreError` decides from now on. */
-  | { readonly type: 'store-down'; readonly reason: string }
-  | { readonly type: 'store-up' }
-  /** One question was not answered. */
-  | { readonly type: 'store-error'; readonly reason: string; readonly ofOneKey: boolean }
-  | { readonly type: 'self-check'; readonly check: SelfCheck };
 
 /** The stores of one module, nested once, and what has to be opened and closed with them. */
 export class Stores {

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
-import type { Stores, StoreEvent } from './sliding-window.stores.js';
+import type { StoreEvent } from './resilience/store-events.js';
+import type { Stores } from './sliding-window.stores.js';
 
 /** Tells the log what happens to the store: once per change, never once per request. */
 export class StoreLog {

@@ -1,3 +1,4 @@
+import type { Observable } from 'rxjs';
 import type { Clock } from '../clock.js';
 import { chargesOf, type Decision, partsOf } from '../decision.js';
 import { checkInteger, checkKeys, configError } from '../errors.js';
@@ -5,6 +6,8 @@ import { canonicalSubject } from '../rules/ip-address.js';
 import { type Duration, parseDuration } from '../rules/duration.js';
 import type { PolicyDefinition } from '../rules/policy.js';
 import type { Charge, LimitStore } from '../stores/store.js';
+import type { StoreEvent } from '../resilience/store-events.js';
+import { type DecisionEvent, DecisionEvents } from './decision-events.js';
 import { asUnavailable } from './exceptions.js';
 import { chargeOf, type LimitPolicy, type Policies } from './policies.js';
 
@@ -40,6 +43,14 @@ export interface WaitOptions extends ConsumeOptions {
 export class RateLimiterService {
   /** Units of a charge that have been given back already. */
   private readonly given = new WeakMap<Charge, number>();
+  private readonly events = new DecisionEvents();
+  /**
+   * Every decision of this process, by the guard or by a call; costs nothing while nobody listens.
+   *
+   * @example
+   * limiter.decisions$.subscribe(({ outcome }) => outcomes[outcome]++);
+   */
+  readonly decisions$: Observable<DecisionEvent> = this.events.decisions$;
 
   /** @hidden Nest makes it. */
   constructor(
@@ -47,6 +58,8 @@ export class RateLimiterService {
     private readonly policies: Policies,
     private readonly clock: Clock,
     private readonly ipv6Prefix: number,
+    /** What happens to the store: out of use, in use again, single failures, the self-check. */
+    readonly store$: Observable<StoreEvent>,
   ) {}
 
   /** Takes `cost` units, or none if a rule has too few left. */
@@ -121,7 +134,8 @@ export class RateLimiterService {
 
   /** @internal One decision over several policies, for the guard. */
   decide(charges: readonly Charge[]): Promise<Decision> {
-    return this.store.decide(charges).catch(asUnavailable);
+    const deciding = this.store.decide(charges).catch(asUnavailable);
+    return this.events.observed ? this.events.tell(deciding) : deciding;
   }
 
   /** @internal What one of the decision's charges took, as far as it took it. */

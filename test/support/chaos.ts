@@ -4,11 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Decision,
   RateLimit,
+  RateLimiterService,
   RateLimitInfo,
   type SlidingWindowOptions,
   type StoreErrorPolicy,
+  type StoreEvent,
 } from '../../lib/index.js';
-import { type StoreEvent, Stores } from '../../lib/sliding-window.stores.js';
 import { startApp, type TestApp } from './app.js';
 
 export const TIMEOUT_MS = 150;
@@ -155,7 +156,7 @@ async function open(fault: Fault, onStoreError: StoreErrorPolicy) {
     },
   });
   const events: StoreEvent[] = [];
-  app.get(Stores).events.subscribe((event) => events.push(event));
+  app.get(RateLimiterService).store$.subscribe((event) => events.push(event));
   return { app, events, ask: (subject: string) => ask(app, subject) };
 }
 

@@ -6,8 +6,8 @@ import {
   SlidingWindowModule,
   type SlidingWindowOptions,
   SlidingWindowService,
+  type StoreEvent,
 } from '../../lib/index.js';
-import { type StoreEvent, Stores } from '../../lib/sliding-window.stores.js';
 
 export type StoreName = 'memory' | 'redis';
 
@@ -42,7 +42,7 @@ export async function openServices(
     ],
   }).compile();
   const events: StoreEvent[] = [];
-  module.get(Stores).events.subscribe((event) => events.push(event));
+  module.get(RateLimiterService).store$.subscribe((event) => events.push(event));
   await module.init();
   return {
     limiter: module.get(RateLimiterService),

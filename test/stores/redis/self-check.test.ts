@@ -2,8 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { SlidingWindowOptions } from '../../../lib/index.js';
-import type { StoreEvent } from '../../../lib/sliding-window.stores.js';
+import type { SlidingWindowOptions, StoreEvent } from '../../../lib/index.js';
 import { freePort, type RedisServer, startRedis } from '../../support/redis-server.js';
 import { openServices } from '../../support/services.js';
 
