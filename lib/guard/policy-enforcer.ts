@@ -13,7 +13,13 @@ import { onOutcome } from './outcomes.js';
 import type { PolicyExplorer } from './policy-explorer.js';
 import type { Outcome } from './policy-options.js';
 import { Refusals } from './refusals.js';
-import { addDecision, rememberAdapters, type RequestState, stateOf } from './request-state.js';
+import {
+  addDecision,
+  markCall,
+  rememberAdapters,
+  type RequestState,
+  stateOf,
+} from './request-state.js';
 import { decisionForResponse } from './response-decision.js';
 import { subjectOf } from './subjects.js';
 
@@ -61,6 +67,7 @@ export class PolicyEnforcer {
     const earlier = state.decision;
     const decision = await this.decide(charges, context, adapter);
     const merged = addDecision(state, decision);
+    if (adapter.markOf !== undefined) markCall(state, context, adapter);
     this.tell(merged, context, adapter);
     if (decision.allowed) {
       this.awaitOutcome(applied, charges, decision, context, adapter);

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { type Decision, merge } from '../decision.js';
 import type { ContextAdapters } from './contexts/adapters.js';
+import { callOf, firstObject } from './contexts/call.js';
 import type { ContextAdapter } from './contexts/context.js';
 import type { Outcome } from './policy-options.js';
 
@@ -39,10 +40,26 @@ export function rememberAdapters(adapters: ContextAdapters): void {
   }
 }
 
+/** Decisions by the mark of their call, for parameter decorators. Nothing is charged by a mark. */
+const marked = new WeakMap<object, RequestState>();
+
+export function markCall(
+  state: RequestState,
+  context: ExecutionContext,
+  adapter: ContextAdapter,
+): void {
+  const mark = firstObject(adapter.markOf?.(context));
+  if (mark !== undefined) marked.set(callOf(mark, context.getHandler()), state);
+}
+
 export function decisionOf(context: ExecutionContext): Decision | undefined {
   for (const adapter of known.get(context.getType<string>()) ?? []) {
-    const decision = states.get(adapter.requestOf(context))?.decision;
-    if (decision !== undefined) return decision;
+    const mark = firstObject(adapter.markOf?.(context));
+    const state =
+      mark === undefined
+        ? states.get(adapter.requestOf(context))
+        : marked.get(callOf(mark, context.getHandler()));
+    if (state?.decision !== undefined) return state.decision;
   }
   return undefined;
 }

@@ -13,6 +13,7 @@ const BUILT_IN = [httpAdapter, graphqlAdapter, wsAdapter, rpcAdapter];
 
 /** Methods that an adapter may leave out. */
 const OPTIONAL = [
+  'markOf',
   'addressOf',
   'userOf',
   'responseOf',

@@ -1,6 +1,6 @@
 const calls = new WeakMap<object, Map<unknown, object>>();
 
-/** One message may go to several handlers: each call is a request of its own. */
+/** Tells a handler's calls apart by their message, which may go to several handlers. */
 export function callOf(message: object, handler: unknown): object {
   let handlers = calls.get(message);
   if (handlers === undefined) {

@@ -9,7 +9,8 @@ import type { Refusal } from './refusal.js';
  * @example
  * const rabbitAdapter: ContextAdapter = {
  *   type: 'rmq', // what context.getType() says
- *   requestOf: (context) => context.getArgByIndex<object>(1), // the raw message
+ *   requestOf: (context) => context.getArgs<unknown[]>(),
+ *   markOf: (context) => context.getArgByIndex(1), // the raw message
  * };
  */
 export interface ContextAdapter {
@@ -17,9 +18,15 @@ export interface ContextAdapter {
   readonly type: string;
   /**
    * An object that lives exactly as long as one call of a handler, and is the same one for all its
-   * guards: never a connection's or a socket's, or only its first message would be counted.
+   * guards: `context.getArgs()` always is. Never a connection's, nor one that a transport may use
+   * again: what has been counted with an object is not counted again with it.
    */
   requestOf(context: ExecutionContext): object;
+  /**
+   * An argument that belongs to this call alone, by which `@RateLimitInfo()` finds the decision: Nest
+   * hands parameter decorators a copy of the arguments. Absent: what `requestOf` gives is one.
+   */
+  markOf?(context: ExecutionContext): unknown;
   /** The client's address as text. Absent: all share the bucket of addresses that cannot be read. */
   addressOf?(context: ExecutionContext): unknown;
   /** The authenticated user, never what the caller merely says. Absent: nobody, so addresses count. */

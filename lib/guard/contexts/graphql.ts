@@ -31,9 +31,10 @@ interface GraphqlContext {
 export const graphqlAdapter: ContextAdapter = {
   type: 'graphql',
 
-  /** The resolve info, made anew for each field that is resolved. */
-  requestOf: (context) =>
-    firstObject(context.getArgByIndex(3), context.getArgByIndex(2), context.getArgs())!,
+  requestOf: (context) => context.getArgs<unknown[]>(),
+
+  /** The resolve info. */
+  markOf: (context) => firstObject(context.getArgs<unknown[]>().at(-1)),
 
   addressOf(context) {
     const request = requestOf(context);
@@ -70,8 +71,10 @@ class RateLimitGraphqlError extends Error {
   }
 }
 
+/** A reference resolver gets no arguments of the query: the reference, the context, the info. */
 function contextOf(context: ExecutionContext): GraphqlContext | undefined {
-  return context.getArgByIndex<GraphqlContext | undefined>(2);
+  const args = context.getArgs<unknown[]>();
+  return args[args.length === 3 ? 1 : 2] as GraphqlContext | undefined;
 }
 
 function requestOf(context: ExecutionContext): Request | undefined {

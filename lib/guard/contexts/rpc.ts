@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { callOf, firstObject } from './call.js';
+import { firstObject } from './call.js';
 import type { ContextAdapter } from './context.js';
 import { optionalPackage, tellable, withDecision } from './refusal.js';
 
@@ -15,11 +15,10 @@ const microservices = optionalPackage(() => import('@nestjs/microservices'));
 export const rpcAdapter: ContextAdapter = {
   type: 'rpc',
 
-  /** The transport's context, made anew for each message. */
-  requestOf(context) {
-    const message = firstObject(context.switchToRpc().getContext(), context.getArgs<unknown[]>());
-    return callOf(message!, context.getHandler());
-  },
+  /** Nest makes the arguments anew for each call; a strategy of one's own may reuse a context. */
+  requestOf: (context) => context.getArgs<unknown[]>(),
+
+  markOf: (context) => firstObject(contextOf(context), context.switchToRpc().getData()),
 
   addressOf: (context) => contextOf(context)?.getSocketRef?.()?.netSocket?.remoteAddress,
 

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { callOf, firstObject } from './call.js';
+import { firstObject } from './call.js';
 import type { ContextAdapter } from './context.js';
 import { optionalPackage, type Refusal, tellable, withDecision } from './refusal.js';
 
@@ -18,14 +18,13 @@ const websockets = optionalPackage(() => import('@nestjs/websockets'));
 export const wsAdapter: ContextAdapter = {
   type: 'ws',
 
-  /**
-   * The message's payload, or the function that acknowledges it: made anew for each message, and
-   * the only parts that guards and parameter decorators both see. A bare text or number has neither;
-   * its arguments serve the guards.
-   */
-  requestOf(context) {
+  /** Nest makes the arguments anew for each message; a parser may give one payload for many. */
+  requestOf: (context) => context.getArgs<unknown[]>(),
+
+  /** The message's payload, or the function that acknowledges it; a bare text or number is neither. */
+  markOf(context) {
     const [, data, ack] = context.getArgs<unknown[]>();
-    return callOf(firstObject(data, ack) ?? context.getArgs<unknown[]>(), context.getHandler());
+    return firstObject(data, ack);
   },
 
   addressOf(context) {
