@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { DynamicModule, INestApplication } from '@nestjs/common';
+import { type DynamicModule, type INestApplication, Logger } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { type Client, createClient } from 'graphql-ws';
 import { parseList } from 'structured-headers';
@@ -81,6 +81,20 @@ export function describeGraphql(suite: GraphqlSuite): void {
       violatedPolicies: ['LimitedResolver-ip'],
     });
     expect(JSON.stringify(errors)).not.toContain('127.0.0.1');
+  });
+
+  it('leaves the log of errors to the handlers', async () => {
+    const errors: unknown[] = [];
+    const ignore = () => undefined;
+    Logger.overrideLogger({ log: ignore, warn: ignore, error: (one) => errors.push(one) });
+    try {
+      expect((await ask('{ ip }')).codes).toEqual(['RATE_LIMITED']);
+      expect(errors).toEqual([]);
+      expect((await ask('{ broken }')).codes).toHaveLength(1);
+      expect(errors).toHaveLength(1);
+    } finally {
+      Logger.overrideLogger(false);
+    }
   });
 
   it('counts the user after authentication and the address before it', async () => {

@@ -94,6 +94,12 @@ export class LimitedResolver {
   }
 
   @Query(() => String)
+  @SkipRateLimit()
+  broken(): string {
+    throw new TypeError('broken');
+  }
+
+  @Query(() => String)
   byDefault() {
     return 'ok';
   }

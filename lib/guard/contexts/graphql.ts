@@ -1,4 +1,4 @@
-import type { ExecutionContext } from '@nestjs/common';
+import { type ExecutionContext, IntrinsicException } from '@nestjs/common';
 import type { ServerResponse } from 'node:http';
 import { firstObject } from './call.js';
 import type { ContextAdapter } from './context.js';
@@ -58,8 +58,11 @@ export const graphqlAdapter: ContextAdapter = {
   refuse: (refusal) => new RateLimitGraphqlError(refusal),
 };
 
-/** Every GraphQL server takes `extensions` over from the error that a resolver throws. */
-class RateLimitGraphqlError extends Error {
+/**
+ * Every GraphQL server takes `extensions` over from the error that a resolver throws. Intrinsic, so
+ * that Nest does not log an error, with its stack, for each denied call.
+ */
+class RateLimitGraphqlError extends IntrinsicException {
   override readonly name = 'RateLimitGraphqlError';
   readonly extensions: Record<string, unknown>;
 
