@@ -1,9 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Controller, type ExecutionContext, Get, Injectable, type Type } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
 import { ExternalContextCreator } from '@nestjs/core';
 import { Test } from '@nestjs/testing';
 import {
   type ContextAdapter,
+  type Decision,
   LimitType,
   RateLimit,
   RateLimitException,
@@ -44,6 +46,11 @@ class Consumer {
     return 'ok';
   }
 
+  @RateLimit(LimitType.GLOBAL, '2/m')
+  informed(@RateLimitInfo() decision: Decision | undefined) {
+    return decision?.policies[0]!.rules[0]!.remaining;
+  }
+
   unlimited() {
     return 'ok';
   }
@@ -69,8 +76,8 @@ async function start(options: SlidingWindowOptions, type: Type = Consumer) {
       consumer,
       consumer[method]!,
       method,
-      undefined,
-      undefined,
+      ROUTE_ARGS_METADATA,
+      { exchangeKeyForValue: () => undefined },
       undefined,
       undefined,
       undefined,
@@ -109,6 +116,19 @@ describe('an adapter of the application', () => {
     expect(await call('byAddress', message)).toBe('ok');
     expect(await call('byAddress', message)).toBe('ok');
     await expect(call('byAddress', {})).rejects.toBeInstanceOf(RateLimitException);
+  });
+
+  it('counts each call by its arguments, and finds the decision by its mark', async () => {
+    const adapter: ContextAdapter = {
+      type: 'queue',
+      requestOf: (context) => context.getArgs<unknown[]>(),
+      markOf: (context) => context.getArgByIndex(0),
+    };
+    const call = await start({ contexts: [adapter] });
+    const message = {};
+    expect(await call('informed', message)).toBe(1);
+    expect(await call('informed', message)).toBe(0);
+    await expect(call('informed', message)).rejects.toBeInstanceOf(RateLimitException);
   });
 
   it('tells address, user and exception', async () => {
