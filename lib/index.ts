@@ -59,3 +59,29 @@ export type { Clock } from './clock.js';
 export type { RedisOption } from './stores/redis/connection.js';
 export { type RedisClient, ScriptRunner } from './stores/redis/script-runner.js';
 export type { Script } from './stores/redis/scripts.js';
+
+export {
+  type DegradedStatus,
+  type SlidingWindowHealth,
+  SlidingWindowHealthIndicator,
+} from './health/health-indicator.js';
+export type { DecisionLabels, Metrics, RuleLabels } from './metrics/metrics.js';
+export {
+  type MeterCounter,
+  type MeterGauge,
+  type MeterHistogram,
+  type MeterOptions,
+  type MeterResult,
+  openTelemetryMetrics,
+  type OpenTelemetryMeter,
+} from './metrics/open-telemetry.js';
+export {
+  type PromClient,
+  type PromCounter,
+  type PromGauge,
+  type PromHistogram,
+  type PromLabels,
+  type PromOptions,
+  type PromRegistry,
+  prometheusMetrics,
+} from './metrics/prometheus.js';

@@ -18,9 +18,11 @@ import { PolicyEnforcer } from './guard/policy-enforcer.js';
 import { PolicyExplorer } from './guard/policy-explorer.js';
 import { ProxyWarnings } from './guard/proxy-warnings.js';
 import { RateLimitGuard } from './guard/rate-limit.guard.js';
+import { SlidingWindowHealthIndicator } from './health/health-indicator.js';
 import { namedPolicies } from './guard/named-policies.js';
 import { routesOf } from './guard/routes.js';
 import { userWarnings } from './guard/user-warnings.js';
+import { LimiterMetrics } from './metrics/limiter-metrics.js';
 import { Policies } from './limiting/policies.js';
 import { RateLimiterService } from './limiting/rate-limiter.service.js';
 import {
@@ -40,6 +42,17 @@ import { Stores } from './sliding-window.stores.js';
 import { SlidingWindowThrottlerStorage } from './throttler/throttler-storage.js';
 
 const RESOLVED_OPTIONS = Symbol('resolved options');
+
+function limiterOf(
+  stores: Stores,
+  policies: Policies,
+  { ipv6Prefix, metrics }: ResolvedOptions,
+): RateLimiterService {
+  const events = stores.events.asObservable();
+  const limiter = new RateLimiterService(stores.limits, policies, stores.clock, ipv6Prefix, events);
+  if (metrics !== undefined) new LimiterMetrics(limiter, metrics);
+  return limiter;
+}
 
 /** Rate limits and sliding-window counters for the whole application. */
 @Module({
@@ -69,13 +82,7 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
       provide: RateLimiterService,
       inject: [Stores, Policies, RESOLVED_OPTIONS],
       useFactory: (stores: Stores, policies: Policies, options: ResolvedOptions) =>
-        new RateLimiterService(
-          stores.limits,
-          policies,
-          stores.clock,
-          options.ipv6Prefix,
-          stores.events.asObservable(),
-        ),
+        limiterOf(stores, policies, options),
     },
     {
       provide: SlidingWindowService,
@@ -112,6 +119,11 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
           getIp: proxies.watch(options.getIp),
         }),
     },
+    {
+      provide: SlidingWindowHealthIndicator,
+      inject: [Stores],
+      useFactory: (stores: Stores) => new SlidingWindowHealthIndicator(stores),
+    },
     RateLimitGuard,
     GlobalRateLimitGuard,
   ],
@@ -120,6 +132,7 @@ const RESOLVED_OPTIONS = Symbol('resolved options');
     RateLimiterService,
     SlidingWindowService,
     SlidingWindowThrottlerStorage,
+    SlidingWindowHealthIndicator,
     PolicyEnforcer,
   ],
 })

@@ -4,6 +4,7 @@ import type { ExecutionContext } from '@nestjs/common';
 import { adapterOf, type ContextAdapters, resolveContexts } from './guard/contexts/adapters.js';
 import type { ContextAdapter } from './guard/contexts/context.js';
 import type { NamedPolicyOptions, PolicyOptions } from './guard/policy-options.js';
+import type { Metrics } from './metrics/metrics.js';
 import { type Duration, parseDuration } from './rules/duration.js';
 import { checkPolicyName, STORE_ERROR_POLICIES, type StoreErrorPolicy } from './rules/policy.js';
 import { parseRedisOption, type RedisOption } from './stores/redis/connection.js';
@@ -57,6 +58,8 @@ export interface SlidingWindowOptions {
   shadow?: boolean;
   /** Register the guard for the whole application. @default true */
   globalGuard?: boolean;
+  /** Where metrics go, as `prometheusMetrics(client)`. @default nowhere */
+  metrics?: Metrics;
   /** Adapters for further execution contexts, or in place of the built-in ones. @default [] */
   contexts?: readonly ContextAdapter[];
 }
@@ -82,6 +85,7 @@ export interface ResolvedOptions {
   readonly denyCache: { readonly maxKeys: number; readonly maxAgeMs: number } | false;
   readonly shadow: boolean;
   readonly globalGuard: boolean;
+  readonly metrics: Metrics | undefined;
   readonly contexts: ContextAdapters;
 }
 
@@ -106,6 +110,7 @@ const KNOWN: Record<keyof SlidingWindowOptions, true> = {
   denyCache: true,
   shadow: true,
   globalGuard: true,
+  metrics: true,
   contexts: true,
 };
 
@@ -160,6 +165,7 @@ export function resolveOptions(written: SlidingWindowOptions = {}): ResolvedOpti
     denyCache: resolveDenyCache(options.denyCache),
     shadow: checkOneOf(options.shadow, [true, false], 'shadow'),
     globalGuard: checkOneOf(options.globalGuard, [true, false], 'globalGuard'),
+    metrics: options.metrics === undefined ? undefined : checkMetrics(options.metrics),
     contexts,
   };
 }
@@ -216,6 +222,27 @@ function checkClock(value: unknown): 'redis' | 'app' | Clock {
   const clock = value as Partial<Clock> | null;
   if (typeof clock?.now === 'function' && typeof clock.sleep === 'function') return clock as Clock;
   throw configError.badValue('clock', value, `'redis', 'app', or an object with now() and sleep()`);
+}
+
+const METRICS: Record<keyof Metrics, true> = {
+  countDecision: true,
+  countNearLimit: true,
+  countUnavailable: true,
+  observeLatency: true,
+  setStoreUp: true,
+};
+
+function checkMetrics(value: unknown): Metrics {
+  const methods = Object.keys(METRICS);
+  const given = value as Record<string, unknown> | null;
+  if (typeof given !== 'object' || methods.some((name) => typeof given?.[name] !== 'function')) {
+    throw configError.badValue(
+      'metrics',
+      value,
+      `prometheusMetrics(client), openTelemetryMetrics(meter), or an object with ${methods.join(', ')}`,
+    );
+  }
+  return value as Metrics;
 }
 
 function resolveMemory(value: SlidingWindowOptions['memory'] & object) {

@@ -141,8 +141,17 @@ export class Stores {
     if (this.connection === undefined) return;
     const { client } = this.connection;
     await untilReady(client, READY_MS);
-    await this.lookAtRedis();
+    await this.check();
     client.on('ready', this.onReady);
+  }
+
+  /** Looks at Redis now, for a second at most; undefined: the in-process store. */
+  async check(): Promise<SelfCheck | undefined> {
+    if (this.connection === undefined) return undefined;
+    const check = await this.patience.race(checkRedis(this.connection.client), unreachable);
+    this.lastCheck = check;
+    this.events.next({ type: 'self-check', check });
+    return check;
   }
 
   /** Empties the in-process store. */
@@ -161,10 +170,5 @@ export class Stores {
     close(this.connection);
   }
 
-  private readonly onReady = (): void => void this.lookAtRedis();
-
-  private async lookAtRedis(): Promise<void> {
-    this.lastCheck = await this.patience.race(checkRedis(this.connection!.client), unreachable);
-    this.events.next({ type: 'self-check', check: this.lastCheck });
-  }
+  private readonly onReady = (): void => void this.check();
 }

@@ -1,10 +1,18 @@
 import { Module } from '@nestjs/common';
 import { APP_FILTER } from '@nestjs/core';
-import { LimitType, SlidingWindowModule, type SlidingWindowOptions } from '../lib/index.js';
+import { TerminusModule } from '@nestjs/terminus';
+import * as promClient from 'prom-client';
+import {
+  LimitType,
+  prometheusMetrics,
+  SlidingWindowModule,
+  type SlidingWindowOptions,
+} from '../lib/index.js';
 import { AlgorithmsController } from './algorithms.controller.js';
 import { ConfigErrorFilter } from './config-error.filter.js';
 import { LimitTypesController } from './limit-types.controller.js';
 import { LoginController } from './login.controller.js';
+import { ObservabilityController } from './observability.controller.js';
 import { PoliciesController } from './policies.controller.js';
 import { RoutesController } from './routes.controller.js';
 import { SlicesController } from './slices.controller.js';
@@ -15,6 +23,7 @@ export function slidingWindowOptions(): SlidingWindowOptions {
   return {
     // With Redis, limits hold for all processes together; without it, for this one.
     redis: process.env.REDIS_URL || undefined,
+    metrics: prometheusMetrics(promClient),
     policies: {
       search: { type: LimitType.IP, rules: '3/10s', message: 'Search less often' },
       'failed-logins': {
@@ -29,7 +38,10 @@ export function slidingWindowOptions(): SlidingWindowOptions {
 }
 
 @Module({
-  imports: [SlidingWindowModule.forRootAsync({ useFactory: slidingWindowOptions })],
+  imports: [
+    SlidingWindowModule.forRootAsync({ useFactory: slidingWindowOptions }),
+    TerminusModule.forRoot({ logger: false }),
+  ],
   controllers: [
     RoutesController,
     SlidingWindowController,
@@ -39,6 +51,7 @@ export function slidingWindowOptions(): SlidingWindowOptions {
     PoliciesController,
     WholeController,
     LoginController,
+    ObservabilityController,
   ],
   providers: [{ provide: APP_FILTER, useClass: ConfigErrorFilter }],
 })

@@ -31,6 +31,8 @@ const ROUTES = {
   'GET /whole/own': 'a limit in its place',
   'GET /whole/skipped': 'no limit',
   'POST /login': 'five wrong passwords in 15 minutes lock the address; send {"password":"secret"}',
+  'GET /metrics': 'what Prometheus scrapes',
+  'GET /health': 'up, or degraded while Redis does not decide',
   'GET /profile': 'counts the user after authentication; send x-demo-user',
 };
 

@@ -1,5 +1,6 @@
 import { serializeItem, serializeList } from 'structured-headers';
 import type { Decision, PolicyDecision, RuleState } from '../decision.js';
+import { windowText } from '../rules/duration.js';
 import type { HeaderMode } from '../sliding-window.options.js';
 
 /** A structured field's integers have at most 15 digits (RFC 9651 section 3.3.1). */
@@ -35,19 +36,6 @@ export function ruleName(policy: PolicyDecision, index: number): string {
   const { windowMs } = policy.rules[index]!;
   const twin = policy.rules.findIndex((rule) => rule.windowMs === windowMs);
   return `${policy.name}-${windowText(windowMs)}${twin === index ? '' : `-${index + 1}`}`;
-}
-
-const UNITS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-  [1000, 's'],
-] as const;
-
-/** `1m`, `90s`, `1500ms`. */
-export function windowText(ms: number): string {
-  const [size, unit] = UNITS.find(([unitMs]) => ms % unitMs === 0) ?? [1, 'ms'];
-  return `${ms / size}${unit}`;
 }
 
 /** What the fields say of a policy whatever is left of it. */

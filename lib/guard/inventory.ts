@@ -1,7 +1,7 @@
 import type { ResolvedRule } from '../algorithms/algorithm.js';
 import type { SubjectType } from '../rules/limit-type.js';
 import type { HandlerPolicy } from './handler-policy.js';
-import { windowText } from './headers.js';
+import { windowText } from '../rules/duration.js';
 import { hasRouteGuard, type PolicyExplorer } from './policy-explorer.js';
 import { declaredAt, skippedOf } from './rate-limit.decorator.js';
 import type { Route } from './routes.js';

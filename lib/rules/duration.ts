@@ -31,3 +31,16 @@ function parseText(text: string): number | undefined {
   if (text.length > 30 || !/[a-z]$/i.test(text)) return undefined;
   return ms(text as StringValue);
 }
+
+const UNITS = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'm'],
+  [1000, 's'],
+] as const;
+
+/** `1m`, `90s`, `1500ms`. */
+export function windowText(ms: number): string {
+  const [size, unit] = UNITS.find(([unitMs]) => ms % unitMs === 0) ?? [1, 'ms'];
+  return `${ms / size}${unit}`;
+}

@@ -94,6 +94,21 @@ describe.each(['in-process', 'Redis'])('the sample app on the %s store', (store)
     expect(source).toBe(store === 'Redis' ? 'redis' : 'memory');
   });
 
+  it('shows its decisions to Prometheus, and its health to an operator', async () => {
+    const scrape = async () => {
+      const text = String((await send('/metrics')).body);
+      const denials = text.matchAll(/AlgorithmsController-slidingLog",.*outcome="denied".* (\d+)/g);
+      return [...denials].reduce((sum, [, count]) => sum + Number(count), 0);
+    };
+    const before = await scrape();
+    for (let i = 0; i < 5; i++) await send('/algorithms/sliding-log');
+    expect((await scrape()) - before).toBe(2);
+    expect((await send('/health')).body).toMatchObject({
+      status: 'ok',
+      details: { limits: { status: 'up', store: store === 'Redis' ? 'redis' : 'memory' } },
+    });
+  });
+
   describe('the list of routes', () => {
     it('holds every route of the application, and each of them answers', async () => {
       const { status, body } = await send('/');

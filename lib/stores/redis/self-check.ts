@@ -8,6 +8,7 @@ import type { RedisClient } from './script-runner.js';
 export type RedisProblemCode =
   'unreachable' | 'old-version' | 'scripts-refused' | 'evicts-keys' | 'replica' | 'clock-skew';
 
+/** Something that is wrong with a server. */
 export interface RedisProblem {
   readonly code: RedisProblemCode;
   /** What it means for limits, in one sentence. */
