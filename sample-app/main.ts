@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { SlidingWindowModule } from '../lib/index.js';
 import { AppModule } from './app.module.js';
 
 const app = await NestFactory.create(AppModule);
@@ -7,4 +8,5 @@ const app = await NestFactory.create(AppModule);
 app.enableShutdownHooks();
 // A number, because listen() takes any other text for the path of a socket.
 await app.listen(Number(process.env.PORT || 3000));
+if (process.env.INVENTORY) console.table(SlidingWindowModule.inventory(app));
 Logger.log(`Open ${await app.getUrl()} for the list of routes`, 'SampleApp');
