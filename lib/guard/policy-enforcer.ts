@@ -19,9 +19,10 @@ import {
   rememberAdapters,
   type RequestState,
   stateOf,
+  takeDue,
 } from './request-state.js';
 import { decisionForResponse } from './response-decision.js';
-import { subjectOf } from './subjects.js';
+import { type Subject, subjectOf } from './subjects.js';
 
 /** What both guards do: find the policies, charge them as one decision, tell the client. */
 export class PolicyEnforcer {
@@ -43,9 +44,8 @@ export class PolicyEnforcer {
     if (policies.length === 0) return true;
     const adapter = adapterOf(this.options.contexts, context);
     const state = stateOf(adapter.requestOf(context));
-    const due = policies.filter(({ name, type }) => !state.applied.has(`${name}|${type}`));
+    const due = takeDue(state, policies);
     if (due.length === 0) return true;
-    for (const { name, type } of due) state.applied.add(`${name}|${type}`);
     return this.apply(due, context, adapter, state);
   }
 
@@ -58,7 +58,8 @@ export class PolicyEnforcer {
     const applied: HandlerPolicy[] = [];
     const charges: Charge[] = [];
     for (const policy of policies) {
-      const charge = await this.chargeOf(policy, context, adapter);
+      const found = this.chargeOf(policy, context, adapter);
+      const charge = found instanceof Promise ? await found : found;
       if (charge === undefined) continue;
       applied.push(policy);
       charges.push(charge);
@@ -103,30 +104,57 @@ export class PolicyEnforcer {
     }
   }
 
-  /** Undefined: the policy does not apply to this request. */
-  private async chargeOf(
+  /**
+   * Undefined: the policy does not apply to this request. A promise only where something has to be
+   * waited for.
+   */
+  private chargeOf(
     policy: HandlerPolicy,
     context: ExecutionContext,
     adapter: ContextAdapter,
-  ): Promise<Charge | undefined> {
-    try {
-      if (policy.skipIf !== undefined && (await policy.skipIf(context)) === true) return undefined;
-      const plan: Plan =
-        typeof policy.plan === 'function' ? await policy.plan(context) : policy.plan;
-      const cost =
-        typeof policy.cost === 'function'
-          ? checkInteger(await policy.cost(context), `${policy.path} cost`, 0)
-          : policy.cost;
-      const { type, subject } = await subjectOf(policy, context, this.options);
-      const { blockMs, shadow, onStoreError } = policy;
-      return { plan, type, subject, cost, blockMs, shadow, onStoreError };
-    } catch (error) {
-      if (isRefusal(error)) throw error;
-      this.report(policy, error);
-      // A request that cannot be judged is not let through for that, unless it is said so.
-      if (policy.onStoreError === 'allow' || policy.shadow) return undefined;
-      throw await this.refusals.unavailable(error, context, adapter);
+  ): Charge | undefined | Promise<Charge | undefined> {
+    const { skipIf, plan, cost } = policy;
+    if (skipIf !== undefined || typeof plan === 'function' || typeof cost === 'function') {
+      return this.askForCharge(policy, context).catch((error: unknown) =>
+        this.unjudged(policy, error, context, adapter),
+      );
     }
+    try {
+      const subject = subjectOf(policy, context, this.options);
+      if (!(subject instanceof Promise)) return chargeFor(policy, plan, cost, subject);
+      return subject
+        .then((found) => chargeFor(policy, plan, cost, found))
+        .catch((error: unknown) => this.unjudged(policy, error, context, adapter));
+    } catch (error) {
+      return this.unjudged(policy, error, context, adapter);
+    }
+  }
+
+  /** The user's functions one after the other. */
+  private async askForCharge(
+    policy: HandlerPolicy,
+    context: ExecutionContext,
+  ): Promise<Charge | undefined> {
+    if (policy.skipIf !== undefined && (await policy.skipIf(context)) === true) return undefined;
+    const plan: Plan = typeof policy.plan === 'function' ? await policy.plan(context) : policy.plan;
+    const cost =
+      typeof policy.cost === 'function'
+        ? checkInteger(await policy.cost(context), `${policy.path} cost`, 0)
+        : policy.cost;
+    return chargeFor(policy, plan, cost, await subjectOf(policy, context, this.options));
+  }
+
+  /** A request that cannot be judged is not let through for that, unless it is said so. */
+  private async unjudged(
+    policy: HandlerPolicy,
+    error: unknown,
+    context: ExecutionContext,
+    adapter: ContextAdapter,
+  ): Promise<undefined> {
+    if (isRefusal(error)) throw error;
+    this.report(policy, error);
+    if (policy.onStoreError === 'allow' || policy.shadow) return undefined;
+    throw await this.refusals.unavailable(error, context, adapter);
   }
 
   private report(policy: HandlerPolicy, error: unknown): void {
@@ -170,6 +198,12 @@ export class PolicyEnforcer {
       return true;
     }
   }
+}
+
+function chargeFor(policy: HandlerPolicy, plan: Plan, cost: number, whom: Subject): Charge {
+  const { blockMs, shadow, onStoreError } = policy;
+  const { type, subject } = whom;
+  return { plan, type, subject, cost, blockMs, shadow, onStoreError };
 }
 
 /** What a function of the application throws to refuse a request itself: Nest's exceptions. */

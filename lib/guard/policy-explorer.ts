@@ -73,7 +73,9 @@ export class PolicyExplorer {
     const known = this.handlers.get(controller)?.get(handler);
     if (known !== undefined) return known;
     const policies = this.resolve(controller, handler as { name: string });
-    const before = policies.filter((policy) => policy.phase === 'before');
+    const early = policies.filter((policy) => policy.phase === 'before');
+    // The same array where it is the same, so that what has been applied is known by one comparison.
+    const before = early.length === policies.length ? policies : early;
     const phases: Phases =
       policies.length === 0
         ? NO_POLICIES

@@ -3,26 +3,58 @@ import { type Decision, merge } from '../decision.js';
 import type { ContextAdapters } from './contexts/adapters.js';
 import { callOf, firstObject } from './contexts/call.js';
 import type { ContextAdapter } from './contexts/context.js';
+import type { HandlerPolicy } from './handler-policy.js';
 import type { Outcome } from './policy-options.js';
 
 /** What is remembered of a request while it lives. */
 export interface RequestState {
-  /** Policies that have been applied, by name and type: each is charged once. */
-  readonly applied: Set<string>;
+  /** Policies that have been applied: each is charged once. */
+  applied: readonly HandlerPolicy[];
   decision: Decision | undefined;
   /** Whom to tell how the handler ended, where the transport does not say. */
   listeners: ((outcome: Outcome) => void)[] | undefined;
 }
 
-const states = new WeakMap<object, RequestState>();
+const STATE = Symbol('nestjs-sliding-window');
 
-export function stateOf(request: object): RequestState {
-  let state = states.get(request);
-  if (state === undefined) {
-    state = { applied: new Set(), decision: undefined, listeners: undefined };
-    states.set(request, state);
-  }
+type Request = object & { [STATE]?: RequestState };
+
+/** For requests that take no property. */
+const frozen = new WeakMap<object, RequestState>();
+
+const NONE: readonly HandlerPolicy[] = [];
+
+/**
+ * On the request itself: as an entry of a WeakMap it would cost the garbage collector more than all
+ * the rest of a decision.
+ */
+export function stateOf(request: Request): RequestState {
+  const known = knownState(request);
+  if (known !== undefined) return known;
+  const state: RequestState = { applied: NONE, decision: undefined, listeners: undefined };
+  if (Object.isExtensible(request)) request[STATE] = state;
+  else frozen.set(request, state);
   return state;
+}
+
+function knownState(request: Request): RequestState | undefined {
+  return request[STATE] ?? (Object.isExtensible(request) ? undefined : frozen.get(request));
+}
+
+/** Those of the policies that have not been applied to the request; from now on they have. */
+export function takeDue(
+  state: RequestState,
+  policies: readonly HandlerPolicy[],
+): readonly HandlerPolicy[] {
+  const { applied } = state;
+  if (applied === policies) return NONE;
+  if (applied.length === 0) {
+    state.applied = policies;
+    return policies;
+  }
+  const due = policies.filter(({ key }) => !applied.some((one) => one.key === key));
+  if (due.length > 0) state.applied = [...applied, ...due];
+  return due;
 }
 
 export function addDecision(state: RequestState, decision: Decision): Decision {
@@ -57,7 +89,7 @@ export function decisionOf(context: ExecutionContext): Decision | undefined {
     const mark = firstObject(adapter.markOf?.(context));
     const state =
       mark === undefined
-        ? states.get(adapter.requestOf(context))
+        ? knownState(adapter.requestOf(context))
         : marked.get(callOf(mark, context.getHandler()));
     if (state?.decision !== undefined) return state.decision;
   }
