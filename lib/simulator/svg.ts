@@ -3,116 +3,111 @@ import { printable, readableInstant, readableMs } from './readable.js';
 import type { Report } from './report.js';
 
 const WIDTH = 960;
-const PLOT = { left: 72, right: 24, height: 320 };
-const LEGEND_TOP = 56;
-const LEGEND_ROW = 22;
-
-/** Told apart by their dashes too, for eyes and printers that see no colour. */
-const DASHES = ['', '8 4', '2 3', '10 3 2 3', '14 4', '1 5'];
+const LEFT = 72;
+const RIGHT = WIDTH - 32;
+const FIRST_PANEL = 56;
+const PANEL = { title: 22, plot: 110, gap: 26 };
+const PANEL_HEIGHT = PANEL.title + PANEL.plot + PANEL.gap;
 
 const STYLE = `
   svg { color: #1f2328; background: #ffffff; font: 13px system-ui, sans-serif; }
   text { fill: currentColor; }
   .title { font-size: 17px; font-weight: 600; }
-  .axis { stroke: currentColor; stroke-width: 1; }
-  .grid { stroke: currentColor; stroke-width: 1; opacity: 0.15; }
-  .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
-  .c0 { stroke: #0969da; } .c1 { stroke: #bc4c00; } .c2 { stroke: #1a7f37; }
-  .c3 { stroke: #8250df; } .c4 { stroke: #bf3989; } .c5 { stroke: #6e7781; }
+  .axis { stroke: currentColor; }
+  .grid { stroke: currentColor; opacity: 0.15; }
+  .denied { fill: #bc4c00; }
   @media (prefers-color-scheme: dark) {
     svg { color: #e6edf3; background: #0d1117; }
-    .c0 { stroke: #58a6ff; } .c1 { stroke: #f0883e; } .c2 { stroke: #3fb950; }
-    .c3 { stroke: #bc8cff; } .c4 { stroke: #f778ba; } .c5 { stroke: #9198a1; }
+    .denied { fill: #f0883e; }
   }
 `;
 
-/** A plot of what each candidate denied over time: one file, no script, light and dark. */
+/** Where counts and instants stand; one scale for all panels, so that they can be compared. */
+interface Scale {
+  readonly x: (at: number) => number;
+  /** Above the foot of a panel. */
+  readonly height: (count: number) => number;
+  readonly countTicks: readonly number[];
+  readonly timeTicks: readonly number[];
+  readonly span: number;
+}
+
+/** What each candidate denied over time, one below the other: one file, no script, light and dark. */
 export function svgOf(report: Report): string {
-  const { startAt, bucketMs, requests, denied } = report.timeline;
-  const top = LEGEND_TOP + report.candidates.length * LEGEND_ROW + 16;
-  const bottom = top + PLOT.height;
-  const span = Math.max(1, requests.length) * bucketMs;
-  const most = denied.reduce((peak, counts) => counts.reduce((a, b) => Math.max(a, b), peak), 0);
-  const step = countStep(Math.max(1, most), 5);
-  const ceiling = Math.max(1, Math.ceil(most / step)) * step;
-  const x = (at: number) =>
-    round(PLOT.left + ((at - startAt) / span) * (WIDTH - PLOT.left - PLOT.right));
-  const y = (count: number) => round(bottom - (count / ceiling) * PLOT.height);
-  const title = `Requests denied per ${readableMs(bucketMs)}`;
+  const { timeline, candidates } = report;
+  const scale = scaleOf(timeline);
+  const bottom = FIRST_PANEL + candidates.length * PANEL_HEIGHT - PANEL.gap;
+  const title = `Requests denied per ${readableMs(timeline.bucketMs)}`;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title desc" viewBox="0 0 ${WIDTH} ${bottom + 52}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title desc" viewBox="0 0 ${WIDTH} ${bottom + 56}">`,
     `<title id="title">${title}</title>`,
     `<desc id="desc">${escape(description(report))}</desc>`,
     `<style>${STYLE}</style>`,
-    `<text class="title" x="${PLOT.left}" y="30">${title}</text>`,
-    ...legend(report),
-    ...countAxis(step, ceiling, y),
-    ...timeAxis(startAt, startAt + span, x, bottom),
-    ...denied.map((counts, i) => line(counts, i, (place) => x(startAt + place * bucketMs), y)),
+    `<text class="title" x="${LEFT}" y="30">${title}</text>`,
+    ...candidates.flatMap(({ rule, denied, deniedPercent }, i) => {
+      const top = FIRST_PANEL + i * PANEL_HEIGHT;
+      const foot = top + PANEL.title + PANEL.plot;
+      const counts = timeline.denied[i]!;
+      const at = (place: number) => scale.x(timeline.startAt + place * timeline.bucketMs);
+      return [
+        `<text x="${LEFT}" y="${top + 8}">${escape(printable(rule, 90))}: ${denied} denied (${deniedPercent.toFixed(2)} %)</text>`,
+        ...grid(scale, foot),
+        `<path class="denied" d="${area(counts, at, (count) => round(foot - scale.height(count)))}"/>`,
+      ];
+    }),
+    ...scale.timeTicks.map(
+      (at) =>
+        `<text text-anchor="middle" x="${scale.x(at)}" y="${bottom + 20}">${tickLabel(at, scale.span)}</text>`,
+    ),
+    `<text text-anchor="end" x="${RIGHT}" y="${bottom + 44}">UTC, from ${readableInstant(timeline.startAt)}</text>`,
     '</svg>',
     '',
   ].join('\n');
+}
+
+function scaleOf({ startAt, bucketMs, requests, denied }: Report['timeline']): Scale {
+  const span = Math.max(1, requests.length) * bucketMs;
+  const most = denied.reduce((peak, counts) => counts.reduce((a, b) => Math.max(a, b), peak), 1);
+  const step = countStep(most, 3);
+  const steps = Math.ceil(most / step);
+  return {
+    x: (at) => round(LEFT + ((at - startAt) / span) * (RIGHT - LEFT)),
+    height: (count) => (count / (steps * step)) * PANEL.plot,
+    countTicks: Array.from({ length: steps + 1 }, (_, i) => i * step),
+    timeTicks: timeTicks(startAt, startAt + span, 8),
+    span,
+  };
+}
+
+function grid(scale: Scale, foot: number): string[] {
+  const rows = scale.countTicks.flatMap((count) => {
+    const y = round(foot - scale.height(count));
+    return [
+      `<line class="${count === 0 ? 'axis' : 'grid'}" x1="${LEFT}" x2="${RIGHT}" y1="${y}" y2="${y}"/>`,
+      `<text text-anchor="end" x="${LEFT - 10}" y="${round(y + 4)}">${count}</text>`,
+    ];
+  });
+  const columns = scale.timeTicks.map((at) => {
+    const x = scale.x(at);
+    return `<line class="grid" x1="${x}" x2="${x}" y1="${foot - PANEL.plot}" y2="${foot + 5}"/>`;
+  });
+  return [...rows, ...columns];
+}
+
+/** Steps, because a count belongs to its whole bucket. */
+function area(
+  counts: readonly number[],
+  x: (place: number) => number,
+  y: (count: number) => number,
+): string {
+  const steps = counts.map((count, i) => `V${y(count)}H${x(i + 1)}`).join('');
+  return `M${x(0)} ${y(0)}${steps}V${y(0)}Z`;
 }
 
 function description({ log, candidates }: Report): string {
   if (log.firstAt === null || log.lastAt === null) return 'No requests.';
   const sums = candidates.map(({ rule, denied }) => `${rule}: ${denied} denied`).join('; ');
   return `${log.requests} requests from ${readableInstant(log.firstAt)} to ${readableInstant(log.lastAt)} UTC. ${sums}.`;
-}
-
-function legend({ candidates }: Report): string[] {
-  return candidates.flatMap(({ rule, denied, deniedPercent }, i) => {
-    const middle = LEGEND_TOP + i * LEGEND_ROW;
-    return [
-      `<line class="line c${i % DASHES.length}" ${dashes(i)}x1="${PLOT.left}" x2="${PLOT.left + 36}" y1="${middle}" y2="${middle}"/>`,
-      `<text x="${PLOT.left + 46}" y="${middle + 4}">${escape(printable(rule, 80))}: ${denied} denied (${deniedPercent.toFixed(2)} %)</text>`,
-    ];
-  });
-}
-
-function countAxis(step: number, ceiling: number, y: (count: number) => number): string[] {
-  const marks: string[] = [];
-  for (let count = 0; count <= ceiling; count += step) {
-    const at = y(count);
-    marks.push(
-      `<line class="${count === 0 ? 'axis' : 'grid'}" x1="${PLOT.left}" x2="${WIDTH - PLOT.right}" y1="${at}" y2="${at}"/>`,
-      `<text text-anchor="end" x="${PLOT.left - 10}" y="${at + 4}">${count}</text>`,
-    );
-  }
-  return marks;
-}
-
-function timeAxis(
-  startAt: number,
-  endAt: number,
-  x: (at: number) => number,
-  bottom: number,
-): string[] {
-  const marks = timeTicks(startAt, endAt, 8).flatMap((at) => [
-    `<line class="axis" x1="${x(at)}" x2="${x(at)}" y1="${bottom}" y2="${bottom + 5}"/>`,
-    `<text text-anchor="middle" x="${x(at)}" y="${bottom + 20}">${tickLabel(at, endAt - startAt)}</text>`,
-  ]);
-  const from = readableInstant(startAt);
-  return [
-    ...marks,
-    `<text text-anchor="end" x="${WIDTH - PLOT.right}" y="${bottom + 42}">UTC, from ${from}</text>`,
-  ];
-}
-
-/** Steps, because a count belongs to its whole bucket. */
-function line(
-  counts: readonly number[],
-  candidate: number,
-  x: (place: number) => number,
-  y: (count: number) => number,
-): string {
-  const steps = counts.map((count, i) => `V${y(count)}H${x(i + 1)}`).join('');
-  return `<path class="line c${candidate % DASHES.length}" ${dashes(candidate)}d="M${x(0)} ${y(0)}${steps}V${y(0)}"/>`;
-}
-
-function dashes(candidate: number): string {
-  const pattern = DASHES[candidate % DASHES.length]!;
-  return pattern === '' ? '' : `stroke-dasharray="${pattern}" `;
 }
 
 function round(value: number): number {

@@ -42,14 +42,13 @@ export class Timeline {
 
   /** Makes sure that there is a bucket for an instant, none of which may be before the last; gives its place. */
   reach(at: number): number {
-    const counts = this.series[0]!;
-    if (counts.length === 0) this.first = Math.floor(at / this.bucketMs);
+    if (this.series[0]!.length === 0) this.first = Math.floor(at / this.bucketMs);
     let place = Math.floor(at / this.bucketMs) - this.first;
     while (place >= MOST_BUCKETS) {
       this.widen();
       place = Math.floor(at / this.bucketMs) - this.first;
     }
-    while (counts.length <= place) for (const one of this.series) one.push(0);
+    for (const counts of this.series) while (counts.length <= place) counts.push(0);
     return place;
   }
 
