@@ -52,9 +52,27 @@ const layers = {
   nest: no(['@nestjs/*'], 'No Nest in rules/, algorithms/ and stores/.'),
   ioredis: no(['ioredis'], 'ioredis only under stores/redis/.'),
   index: no(['**/index.js'], 'Nothing inside lib/ imports a barrel.'),
+  simulator: no(
+    [
+      '**/stores/redis/**',
+      '**/resilience/**',
+      '**/limiting/**',
+      '**/counting/**',
+      '**/guard/**',
+      '**/throttler/**',
+      '**/testing/**',
+      '**/cli/**',
+    ],
+    'simulator/ knows stores/memory/ and what is before it.',
+  ),
+  commandLine: no(
+    ['**/simulator/**', '**/cli/**', 'commander', 'cli-table3', 'cli-progress'],
+    'The command line and its packages are loaded by lib/cli/ alone.',
+  ),
 };
 
-const imports = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
+const restrict = (...patterns) => ({ 'no-restricted-imports': ['error', { patterns }] });
+const imports = (...patterns) => restrict(layers.commandLine, ...patterns);
 
 export default defineConfig(
   globalIgnores(['dist', '.sample-app', 'coverage', 'docs-api', 'bench/results']),
@@ -110,6 +128,20 @@ export default defineConfig(
   {
     files: ['lib/limiting/**', 'lib/counting/**', 'lib/throttler/**'],
     rules: imports(layers.services, layers.ioredis, layers.index),
+  },
+  {
+    files: ['lib/simulator/**'],
+    rules: restrict(
+      layers.simulator,
+      layers.nest,
+      layers.ioredis,
+      layers.index,
+      no(['commander', 'cli-table3', 'cli-progress'], 'Packages of the command line: lib/cli/.'),
+    ),
+  },
+  {
+    files: ['lib/cli/**'],
+    rules: restrict(layers.nest, layers.ioredis, layers.index),
   },
   {
     files: ['test/**', 'bench/**'],

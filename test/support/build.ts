@@ -1,5 +1,6 @@
 import { type Options, transformFileSync } from '@swc/core';
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -35,7 +36,7 @@ export function build(...programs: string[]): Build {
     mkdirSync(dirname(fileOf(source)), { recursive: true });
     writeFileSync(fileOf(source), code);
   }
-  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   symlinkSync(join(ROOT, 'lua'), join(folder, 'lua'));
   return { fileOf, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
