@@ -1,4 +1,5 @@
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /** `10/Oct/2025:13:55:36 -0700`, as Apache and nginx write it. */
 const CLF =
@@ -59,20 +60,28 @@ function ofEpoch(value: number): number {
 function ofParts(
   year: string | undefined,
   monthIndex: number,
-  ...rest: (string | undefined)[]
+  dayText: string | undefined,
+  hour: string | undefined,
+  minute: string | undefined,
+  second: string | undefined,
 ): number {
-  const [day, hour, minute, second] = rest.map(Number) as [number, number, number, number];
-  const daysInMonth = new Date(Date.UTC(Number(year), monthIndex + 1, 0)).getUTCDate();
+  const day = Number(dayText);
   // 60: a leap second.
   const exists =
-    monthIndex >= 0 &&
-    monthIndex < 12 &&
     day >= 1 &&
-    day <= daysInMonth &&
-    hour < 24 &&
-    minute < 60 &&
-    second <= 60;
-  return exists ? Date.UTC(Number(year), monthIndex, day, hour, minute, second) : NaN;
+    day <= daysIn(monthIndex, Number(year)) &&
+    Number(hour) < 24 &&
+    Number(minute) < 60 &&
+    Number(second) <= 60;
+  return exists
+    ? Date.UTC(Number(year), monthIndex, day, Number(hour), Number(minute), Number(second))
+    : NaN;
+}
+
+/** 0 for a month that does not exist. */
+function daysIn(monthIndex: number, year: number): number {
+  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  return monthIndex === 1 && leap ? 29 : (DAYS[monthIndex] ?? 0);
 }
 
 function millisOf(fraction: string | undefined): number {

@@ -26,6 +26,7 @@ describe('the time of a line', () => {
     [String(NOON / 1000), NOON],
     [`${NOON / 1000}.25`, NOON + 250],
     ['29/Feb/2024:00:00:00 +0000', Date.UTC(2024, 1, 29)],
+    ['29/Feb/2000:00:00:00 +0000', Date.UTC(2000, 1, 29)],
     ['2016-12-31T23:59:60Z', Date.UTC(2017, 0, 1)],
   ])('%j is understood', (written, at) => {
     expect(parseTime(written)).toBe(at);
@@ -35,6 +36,7 @@ describe('the time of a line', () => {
     '',
     'yesterday',
     '29/Feb/2026:12:00:00 +0000',
+    '29/Feb/2100:12:00:00 +0000',
     '28/Fab/2026:12:00:00 +0000',
     '28/Feb/2026:24:00:00 +0000',
     '28/Feb/2026:12:00:00',
