@@ -9,7 +9,12 @@ export class Progress {
   constructor(private readonly total: number | undefined) {
     const format =
       total === undefined ? '{lines} lines' : '[{bar}] {percentage} % | {lines} lines | {eta} s';
-    this.bar = new SingleBar({ format, stream: process.stderr, clearOnComplete: true });
+    this.bar = new SingleBar({
+      format,
+      stream: process.stderr,
+      clearOnComplete: true,
+      linewrap: true,
+    });
     this.bar.start(total ?? 0, 0, { lines: 0 });
   }
 

@@ -21,11 +21,11 @@ function summaryOf(log: LogReport): string[] {
     log.firstAt === null || log.lastAt === null
       ? ''
       : `, ${readableInstant(log.firstAt)} to ${readableInstant(log.lastAt)} UTC`;
-  const lines = [`${log.requests} requests of ${log.subjects} subjects${period}`];
-  if (log.outsideRange > 0) lines.push(`${log.outsideRange} lines outside --from and --to`);
+  const lines = [`${some(log.requests, 'request')} of ${some(log.subjects, 'subject')}${period}`];
+  if (log.outsideRange > 0) lines.push(`${some(log.outsideRange, 'line')} outside --from and --to`);
   if (log.outOfOrder > 0) {
     lines.push(
-      `${log.outOfOrder} requests out of order, by at most ${readableMs(log.largestStepBackMs)}; decided at the latest time seen`,
+      `${some(log.outOfOrder, 'request')} out of order, by at most ${readableMs(log.largestStepBackMs)}; decided at the latest time seen`,
     );
   }
   return lines;
@@ -70,7 +70,11 @@ function badLines({ badLines, badLineSamples }: LogReport): string[] {
       `  ${printable(file, 200)}:${line}: ${problem}: ${printable(text, 100)}`,
   );
   const more = badLines > shown.length ? [`  and ${badLines - shown.length} more`] : [];
-  return ['', `${badLines} bad lines, not counted as requests`, ...shown, ...more];
+  return ['', `${some(badLines, 'bad line')}, not counted as requests`, ...shown, ...more];
+}
+
+function some(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The first column is read, the others are compared: they stand on the right. No colours. */

@@ -142,7 +142,7 @@ describe('simulate', () => {
       '6 requests of 2 subjects, 2026-01-01 10:00:00 to 2026-01-01 10:00:04 UTC',
     );
     expect(stdout).toContain(
-      '1 requests out of order, by at most 1 s; decided at the latest time seen',
+      '1 request out of order, by at most 1 s; decided at the latest time seen',
     );
     expect(stdout).toMatch(/│ +│ +3\/1m │ +9\/1m │/);
     expect(stdout).toMatch(/│ denied +│ +2 │ +0 │/);
@@ -225,6 +225,17 @@ describe('simulate', () => {
   it('names as many subjects as it is told to', async () => {
     const { candidates } = await report(['-r', '0/1m', '--top', '1', 'access.log']);
     expect(candidates[0]).toMatchObject({ deniedSubjects: 2, topSubjects: { length: 1 } });
+  });
+
+  it('shows its progress on standard error, and only to a terminal', async () => {
+    const terminal = ['--import', 'data:text/javascript,process.stderr.isTTY = true'];
+    const known = await simulate(['-r', '1/1m', '--json', 'access.log'], [], terminal);
+    expect(known.stderr).toMatch(/\[.*\] 100 % \| \d+ lines/);
+    const unknown = await simulate(['-r', '1/1m', '--json', '-'], [LOG], terminal);
+    expect(unknown.stderr).toMatch(/\d+ lines/);
+    expect(unknown.stderr).not.toContain('%');
+    for (const { stdout } of [known, unknown]) expect(JSON.parse(stdout)).toHaveProperty('log');
+    expect((await simulate(['-r', '1/1m', 'access.log'])).stderr).toBe('');
   });
 
   it('reports nothing of an empty log', async () => {
