@@ -11,6 +11,8 @@ const NOT_COPIED = ['node_modules', 'dist', '.git', '.sample-app', 'coverage', '
 
 export interface Manifest {
   readonly name: string;
+  readonly version: string;
+  readonly bin: Record<string, string>;
   readonly exports: Record<string, string | Record<string, string>>;
   readonly dependencies: Record<string, string>;
   readonly peerDependencies: Record<string, string>;

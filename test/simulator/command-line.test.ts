@@ -8,6 +8,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { gzipSync } from 'node:zlib';
 import type { Report } from '../../lib/simulator/report.js';
+import { blocksOf } from '../docs/pages.js';
 import { build, type Build } from '../support/build.js';
 import { elementsOf } from './xml.js';
 
@@ -243,6 +244,25 @@ describe('simulate', () => {
     expect(log).toMatchObject({ lines: 0, requests: 0, lastAt: null });
     const { code, stdout } = await simulate(['-r', '1/1m', '--svg', 'empty.svg', '-']);
     expect([code, stdout]).toEqual([0, expect.stringContaining('0 requests of 0 subjects')]);
+  });
+});
+
+describe('the guide', () => {
+  const GUIDE = 'docs/guides/simulator.md';
+  const block = (language: string, place: number) => blocksOf(GUIDE, language)[place]!.code;
+
+  it('shows what the command prints', async () => {
+    writeFileSync(at('guide.log'), block('log', 0));
+    const args = block('sh', 1).trim().split(' simulate ')[1]!.replace('access.log', 'guide.log');
+    const { stdout } = await simulate(args.split(' '));
+    expect(stdout.replaceAll('guide.log', 'access.log')).toBe(block('text', 0));
+  });
+
+  it('shows the report as it is', async () => {
+    const shown = JSON.parse(block('json', 0)) as Report;
+    const got = await report(['-r', '4/1m', '-'], [block('log', 0)]);
+    const text = JSON.stringify(got).replaceAll('"file":"-"', '"file":"access.log"');
+    expect(JSON.parse(text)).toEqual(shown);
   });
 });
 
