@@ -27,6 +27,7 @@ import { checkRedis, type SelfCheck, unreachable } from './stores/redis/self-che
 import { ScriptRunner } from './stores/redis/script-runner.js';
 import { loadScripts } from './stores/redis/scripts.js';
 import { SlotSplittingStore } from './stores/redis/slot-splitting.store.js';
+import { StateSplittingStore } from './stores/redis/state-splitting.store.js';
 import type { CounterStore, LimitStore } from './stores/store.js';
 
 /** The options that stores are made of. */
@@ -91,7 +92,9 @@ export class Stores {
     this.runner = new ScriptRunner(this.connection.client);
     const store = new RedisStore(this.runner, scripts, keys, sent);
     const limits = new ResilientStore(
-      isCluster(this.connection.client) ? new SlotSplittingStore(store) : store,
+      isCluster(this.connection.client)
+        ? new SlotSplittingStore(new StateSplittingStore(store))
+        : store,
       new MemoryStore(this.entries, this.clock, 'fallback'),
       gate,
       this.clock,

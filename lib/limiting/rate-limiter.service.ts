@@ -140,7 +140,8 @@ export class RateLimiterService {
 
   /** @internal What one of the decision's charges took, as far as it took it. */
   async refundCharge(decision: Decision, charge: Charge): Promise<void> {
-    if (chargesOf(decision).includes(charge)) await this.giveBack(decision, charge);
+    const part = partsOf(decision)?.find((one) => chargesOf(one).includes(charge));
+    if (part !== undefined) await this.giveBack(part, charge);
   }
 
   private async giveBack(decision: Decision, charge: Charge, cost = charge.cost): Promise<void> {

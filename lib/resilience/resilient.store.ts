@@ -1,6 +1,6 @@
 import { dividePlan, type Plan } from '../algorithms/plan.js';
 import type { Clock } from '../clock.js';
-import { type Decision, decide, type PolicyDecision } from '../decision.js';
+import { chargesOf, type Decision, decide, partsOf, type PolicyDecision } from '../decision.js';
 import type { StoreErrorPolicy } from '../rules/policy.js';
 import type { Charge, LimitStore } from '../stores/store.js';
 import type { StoreError } from '../stores/store-error.js';
@@ -31,7 +31,7 @@ export class ResilientStore implements LimitStore {
     return this.gate.ask(
       () => this.primary.decide(charges),
       (failure) => this.withoutStore('decide', charges, failure),
-      charges.some(isRefused) ? (late) => this.giveBack(charges, late) : undefined,
+      charges.some(isRefused) ? (late) => this.giveBack(late) : undefined,
     );
   }
 
@@ -81,11 +81,12 @@ export class ResilientStore implements LimitStore {
   }
 
   /** A request that was refused for want of an answer is not charged by the answer that comes late. */
-  private giveBack(charges: readonly Charge[], late: Decision): void {
-    if (!late.allowed) return;
-    for (const [i, charge] of charges.entries()) {
-      if (charge.cost === 0 || !late.policies[i]!.allowed) continue;
-      this.primary.refund(charge, charge.cost, late.decidedAt).catch(() => undefined);
+  private giveBack(late: Decision): void {
+    for (const part of partsOf(late) ?? []) {
+      for (const charge of chargesOf<Charge>(part)) {
+        if (charge.cost === 0) continue;
+        this.primary.refund(charge, charge.cost, part.decidedAt).catch(() => undefined);
+      }
     }
   }
 

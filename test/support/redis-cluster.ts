@@ -59,7 +59,10 @@ export class RedisCluster {
   async masterOf(keyOrSlot: string | number): Promise<ClusterNode> {
     const slot = typeof keyOrSlot === 'number' ? keyOrSlot : await this.slotOf(keyOrSlot);
     const claims = await Promise.all(
-      this.nodes().map(async (node) => ({ node, self: selfIn(await clusterNodes(node)) })),
+      this.nodes().map(async (node) => ({
+        node,
+        self: parseNode(await clusterNodes(node), node.id),
+      })),
     );
     const [owner] = claims
       .filter(({ self }) => self.isMaster && self.owns(slot))
@@ -107,6 +110,12 @@ export class RedisCluster {
     for (const node of [to, ...others]) {
       await node.redis.call('CLUSTER', 'SETSLOT', String(slot), 'NODE', to.id);
     }
+    // Moved again before they agree on its epoch, a slot can end up with nobody.
+    await until('every node knows whose the slot is', async () => {
+      const views = await Promise.all(this.nodes().map(clusterNodes));
+      const seen = views.map((view) => parseNode(view, to.id));
+      return seen.every((one) => one.owns(slot) && one.epoch === seen[0]!.epoch);
+    });
   }
 
   /** All of a migration: keys that come up while it runs are moved too. */
@@ -219,11 +228,11 @@ function clusterNodes({ redis }: ClusterNode): Promise<string> {
   return redis.call('CLUSTER', 'NODES') as Promise<string>;
 }
 
-/** What a node says of itself: `<id> <address> <flags> <master> <ping> <pong> <epoch> <link> <range> …` */
-function selfIn(list: string) {
+/** `<id> <address> <flags> <master> <ping> <pong> <epoch> <link> <range> …` */
+function parseNode(list: string, id: string) {
   const fields = list
     .split('\n')
-    .find((line) => line.includes('myself'))!
+    .find((line) => line.startsWith(id))!
     .trim()
     .split(' ');
   const ranges = fields.slice(8).map((range) => range.split('-').map(Number));

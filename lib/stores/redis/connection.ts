@@ -80,14 +80,42 @@ function open(
   const ioredis = loadIoredis();
   if (typeof option === 'string') return new ioredis.Redis(option, own);
   if ('cluster' in option) {
-    const { cluster, options } = option;
-    return new ioredis.Cluster(cluster, {
-      enableOfflineQueue: false,
-      ...options,
-      redisOptions: { ...own, ...options?.redisOptions },
-    });
+    return openCluster(new ioredis.Cluster(option.cluster, clusterSettings(option.options, own)));
   }
   return new ioredis.Redis({ ...own, ...option });
+}
+
+/** The same on a cluster, whose client has its own reasons to send again. */
+function clusterSettings(
+  options: ClusterOptions | undefined,
+  own: ReturnType<typeof ownSettings>,
+): ClusterOptions {
+  return {
+    // What was under way when a node's connection broke may have run.
+    retryDelayOnFailover: 0,
+    // A cluster that is down stays so for longer than anybody waits.
+    retryDelayOnClusterDown: 0,
+    // Two redirections lead anywhere; more, and the keys of a moving slot are on two servers.
+    maxRedirections: 5,
+    retryDelayOnTryAgain: 10,
+    ...options,
+    redisOptions: { ...own, ...options?.redisOptions },
+  };
+}
+
+/** Connects masters when they are found, so that no decision waits for it. */
+function openCluster(cluster: Cluster): Cluster {
+  return cluster.on('+node', (node: Redis) => {
+    if (!node.options.readOnly) node.connect().catch(() => undefined);
+    // The client of the cluster does not look at the answer, so a connection that breaks before it
+    // would end the process.
+    const asking = node.asking.bind(node);
+    node.asking = () => {
+      const asked = asking();
+      asked.catch(() => undefined);
+      return asked;
+    };
+  });
 }
 
 /** Settings of a client that break a promise, each with what it does, for the log. */
@@ -96,10 +124,10 @@ export function doubtfulSettings(client: RedisClient): string[] {
     ? { ...client.options.redisOptions }
     : { ...client.options };
   const doubts: string[] = [];
-  if (settings.maxRetriesPerRequest !== 0) {
-    doubts.push(
-      'maxRetriesPerRequest is not 0: what was under way when a connection broke is sent again, and may be charged twice',
-    );
+  if (isCluster(client)) {
+    if (client.options.retryDelayOnFailover !== 0) doubts.push(sentAgain('retryDelayOnFailover'));
+  } else if (settings.maxRetriesPerRequest !== 0) {
+    doubts.push(sentAgain('maxRetriesPerRequest'));
   }
   if (settings.stringNumbers === true) {
     doubts.push(
@@ -107,6 +135,10 @@ export function doubtfulSettings(client: RedisClient): string[] {
     );
   }
   return doubts;
+}
+
+function sentAgain(setting: string): string {
+  return `${setting} is not 0: what was under way when a connection broke is sent again, and may be charged twice`;
 }
 
 /** Resolves when the client can be used, or when it is clear that it cannot be for now. */

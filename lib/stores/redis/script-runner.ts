@@ -5,6 +5,9 @@ import type { Script } from './scripts.js';
 /** A connection as the library uses it: a standalone client or a Cluster, of ioredis 5 or 6. */
 export type RedisClient = Redis | Cluster;
 
+/** The reason of a call that has not run because its keys are on two servers: their slot is moving. */
+export const MOVING = 'TRYAGAIN';
+
 /**
  * Runs scripts: the core under all limits and counters, and the only code that speaks to the client.
  *
@@ -31,8 +34,24 @@ export class ScriptRunner {
     try {
       return await this.client.evalsha(script.sha, keys.length, ...rest);
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return this.client.eval(script.source, keys.length, ...rest);
+      const text = error instanceof Error ? error.message : '';
+      if (!text.startsWith('NOSCRIPT')) throw whyRedirected(error, text);
+    }
+    try {
+      return await this.client.eval(script.source, keys.length, ...rest);
+    } catch (error) {
+      throw whyRedirected(error, error instanceof Error ? error.message : '');
     }
   }
+}
+
+/**
+ * A cluster's client gives up after some redirections and hides the reason in its text. Sent from one
+ * server to the other and back: the slot is moving, and each has some of the keys.
+ */
+function whyRedirected(error: unknown, text: string): unknown {
+  const last = /^Too many Cluster redirections\. Last error: \w+: ([A-Z]+)/.exec(text)?.[1];
+  if (last === undefined) return error;
+  const moving = last === MOVING || last === 'MOVED' || last === 'ASK';
+  return new StoreError(moving ? MOVING : last, { cause: error });
 }

@@ -16,13 +16,16 @@ export class SlotSplittingStore implements LimitStore {
   async decide(charges: readonly Charge[]): Promise<Decision> {
     if (charges.length === 1) return this.store.decide(charges);
     const ordered = [...charges].sort((a, b) => ORDER.indexOf(a.type) - ORDER.indexOf(b.type));
-    const taken: Decision[] = [];
-    for (const [i, charge] of ordered.entries()) {
-      const decision = await this.store.decide([charge]);
-      taken.push(decision);
-      if (!decision.allowed) return this.giveBack(ordered, taken, i);
+    const said = new Map<Charge, Decision>();
+    for (const charge of ordered) {
+      const decision = await this.orGiveBack(said, this.store.decide([charge]));
+      said.set(charge, decision);
+      if (!decision.allowed) return this.deny(charges, said, decision);
     }
-    return taken.reduce(merge);
+    const decisions = charges.map((charge) => said.get(charge)!);
+    if (!decisions.some(({ shadow }) => shadow)) return decisions.reduce(merge);
+    const settled = charges.map((charge, i) => this.spareShadow(charge, decisions[i]!));
+    return (await Promise.all(settled)).reduce(merge);
   }
 
   async peek(charges: readonly Charge[]): Promise<Decision> {
@@ -42,24 +45,64 @@ export class SlotSplittingStore implements LimitStore {
     return this.store.block(charge, durationMs);
   }
 
-  /** A denial over all charges; those before number `denied` have been made, those after have not. */
-  private async giveBack(
-    charges: readonly Charge[],
-    taken: readonly Decision[],
-    denied: number,
+  /** A store that fails in the middle decides nothing: what was taken before goes back, if it can. */
+  private async orGiveBack(
+    said: ReadonlyMap<Charge, Decision>,
+    asked: Promise<Decision>,
   ): Promise<Decision> {
-    const policies: PolicyDecision[] = await Promise.all(
-      charges.map(async (charge, i) => {
-        if (i === denied) return taken[i]!.policies[0]!;
-        const earlier = taken[i];
-        // A shadow policy that would have denied was not charged.
-        if (earlier?.policies[0]!.allowed && charge.cost > 0) {
-          await this.store.refund(charge, charge.cost, earlier.decidedAt);
-        }
-        return (await this.store.peek([charge])).policies[0]!;
+    try {
+      return await asked;
+    } catch (error) {
+      for (const [charge, decision] of said) {
+        this.giveBack(charge, decision).catch(() => undefined);
+      }
+      throw error;
+    }
+  }
+
+  /** One has denied: those before it give back what they took, those after it take nothing. */
+  private async deny(
+    charges: readonly Charge[],
+    said: ReadonlyMap<Charge, Decision>,
+    { source, decidedAt }: Decision,
+  ): Promise<Decision> {
+    const policies = await Promise.all(
+      charges.map(async (charge) => {
+        const earlier = said.get(charge);
+        if (earlier === undefined) return this.lookOrBlock(charge);
+        if (!earlier.policies[0]!.allowed) return earlier.policies[0]!;
+        await this.giveBack(charge, earlier);
+        return this.look(charge);
       }),
     );
-    const { source, decidedAt } = taken[denied]!;
     return decide(policies, charges, source, decidedAt);
+  }
+
+  /** Shadow policies are charged only when all of them would have admitted. */
+  private async spareShadow(charge: Charge, decision: Decision): Promise<Decision> {
+    if (!charge.shadow || !decision.policies[0]!.allowed) return decision;
+    await this.giveBack(charge, decision);
+    // Without charges: there is nothing left to refund.
+    return decide([await this.look(charge)], [], decision.source, decision.decidedAt);
+  }
+
+  private async giveBack(charge: Charge, { policies, decidedAt }: Decision): Promise<void> {
+    // A shadow policy that would have denied was not charged.
+    if (!policies[0]!.allowed || charge.cost === 0) return;
+    await this.store.refund(charge, charge.cost, decidedAt);
+  }
+
+  private async look(charge: Charge): Promise<PolicyDecision> {
+    return (await this.store.peek([charge])).policies[0]!;
+  }
+
+  /** A policy that denies as well keeps its subject out as well. */
+  private async lookOrBlock(charge: Charge): Promise<PolicyDecision> {
+    const look = await this.look(charge);
+    if (look.allowed || charge.blockMs === 0) return look;
+    const decision = await this.store.decide([charge]);
+    // Capacity may have come back in between.
+    await this.giveBack(charge, decision);
+    return decision.policies[0]!;
   }
 }
