@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
-import { type Decision, chargesOf } from '../../lib/decision.js';
+import { chargesOf, type Decision, partsOf } from '../../lib/decision.js';
 import type { PolicyDefinition, Rule, SlidingWindowOptions } from '../../lib/index.js';
 import { chargeOf, compilePolicy, type LimitPolicy } from '../../lib/limiting/policies.js';
 import type { Charge, CounterStore, LimitStore } from '../../lib/stores/store.js';
@@ -94,10 +94,10 @@ function inRedis(clock: ManualClock, options: SlidingWindowOptions = {}): Stores
   );
 }
 
-/** The in-process store and Redis. */
-function memoryAndRedis(): Pair {
+/** The in-process store and Redis, which may be a cluster. */
+export function memoryAndRedis(options: SlidingWindowOptions = {}): Pair {
   const clock = new ManualClock(Date.UTC(2026, 0, 1) + 12_345);
-  const redis = inRedis(clock);
+  const redis = inRedis(clock, options);
   return {
     clock,
     both: [inProcess(clock, new EternalMap(1_000_000)), redis],
@@ -169,9 +169,11 @@ class Run {
       case 'refund': {
         const decision = this.decisions.at(-1 - step.back);
         if (decision === undefined) return undefined;
-        for (const charge of chargesOf<Charge>(decision)) {
-          if (charge.cost > 0)
-            await limits.refund(charge, Math.min(step.cost, charge.cost), decision.decidedAt);
+        for (const part of partsOf(decision)!) {
+          for (const charge of chargesOf<Charge>(part)) {
+            if (charge.cost > 0)
+              await limits.refund(charge, Math.min(step.cost, charge.cost), part.decidedAt);
+          }
         }
         return plain(await limits.peek(charges(1)));
       }

@@ -1,12 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
+/** Instead of an answer: the connection is closed, as if the server had died before it could give one. */
+export const CUT = Symbol('cut');
+
 /** Bytes to answer a script call with; undefined: no answer at all. */
-export type ScriptReply = (command: readonly string[], connection: number) => string | undefined;
+export type ScriptReply = (
+  command: readonly string[],
+  connection: number,
+) => string | typeof CUT | undefined;
 
 /**
  * A server that answers the handshake of ioredis 5 and 6 as Redis does, and script calls with
- * whatever bytes a test gives: what no Redis says can be heard from it.
+ * whatever bytes a test gives: what no Redis says can be heard from it. It may be taken for a cluster
+ * of one node, too.
  */
 export class FakeRespServer {
   /** Script calls received, as sent. */
@@ -53,12 +60,13 @@ export class FakeRespServer {
       for (let read = readCommand(rest); read !== undefined; read = readCommand(rest)) {
         rest = rest.slice(read.length);
         const answer = this.answer(read.command, connection);
-        if (answer !== undefined) socket.write(answer, 'latin1');
+        if (answer === CUT) socket.destroy();
+        else if (answer !== undefined) socket.write(answer, 'latin1');
       }
     });
   }
 
-  private answer(command: string[], connection: number): string | undefined {
+  private answer(command: string[], connection: number): ReturnType<ScriptReply> {
     switch (command[0]!.toUpperCase()) {
       case 'EVALSHA':
       case 'EVAL':
@@ -72,6 +80,11 @@ export class FakeRespServer {
         return '+PONG\r\n';
       case 'CONFIG':
         return resp([command[2] ?? '', 'noeviction']);
+      case 'CLUSTER':
+        // The only node of a cluster.
+        return /^slots$/i.test(command[1] ?? '')
+          ? resp([[0, 16_383, ['127.0.0.1', this.port, 'f'.repeat(40)]]])
+          : bulk('cluster_state:ok\r\n');
       case 'ROLE':
         return '*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n';
       case 'TIME':
