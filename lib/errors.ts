@@ -139,8 +139,12 @@ export const configError = {
       `${what} cannot keep its promise when units are taken ahead; use sliding-log, sliding-counter or fixed-window, or leave out \`lease\``,
     ),
 
-  notOnCluster: (path: string, reason: string) =>
-    new RateLimitConfigError('SW_NOT_ON_CLUSTER', path, reason),
+  notOnCluster: (path: string, keyPrefix: string) =>
+    new RateLimitConfigError(
+      'SW_NOT_ON_CLUSTER',
+      path,
+      `the keyPrefix ${show(keyPrefix)} of the cluster's client has a brace, which decides the slot of each key, so that the keys of one policy could not be reached in one call; leave the braces out`,
+    ),
 };
 
 /** Refuses anything but an object whose keys are known. */

@@ -1,73 +1,37 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import type { Rule } from '../../lib/index.js';
-import { build, type Build } from '../support/build.js';
 import { type RedisServer, startRedis } from '../support/redis-server.js';
 import { mostInAnyWindow } from '../support/reference-model.js';
-import type { Job, Report } from './hammer.js';
+import type { Report } from './hammer.js';
+import { descending, Processes } from './processes.js';
 
 const PROCESSES = 4;
 
 describe(`${PROCESSES} processes on one key, by the server's clock`, () => {
-  let compiled: Build;
   let server: RedisServer;
   let redis: Redis;
-  let processes: ChildProcess[] = [];
+  let processes: Processes;
 
   beforeAll(async () => {
-    compiled = build('test/hammer/hammer.ts');
     // A server of its own: its scripts are flushed, and its load disturbs nobody.
     server = await startRedis();
     redis = new Redis(server.url);
-    processes = Array.from({ length: PROCESSES }, () =>
-      fork(compiled.fileOf('test/hammer/hammer.ts'), [server.url, 'hammer'], {
-        // Not Jest's own flags.
-        execArgv: [],
-      }),
-    );
-    await Promise.all(processes.map((child) => once(child, 'message')));
+    processes = await Processes.start(PROCESSES, server.url);
   }, 60_000);
 
   afterAll(async () => {
-    await Promise.all(
-      processes.map(async (child) => {
-        if (child.exitCode !== null) return;
-        child.disconnect();
-        await once(child, 'exit');
-      }),
-    );
+    await processes?.stop();
     redis?.disconnect();
     await server?.stop();
-    compiled?.remove();
   });
 
-  /** All processes at once; what they saw together. */
-  async function hammer(name: string, rule: Rule, forMs: number): Promise<Report> {
-    const job: Job = {
-      policy: { name, rules: rule, onStoreError: 'deny' },
-      subject: name,
-      forMs,
-      callers: 8,
-    };
-    const reports = await Promise.all(
-      processes.map(async (child) => {
-        child.send(job);
-        const [report] = (await once(child, 'message')) as [Report];
-        return report;
-      }),
-    );
-    return {
-      admitted: reports.flatMap(({ admitted }) => admitted),
-      denied: reports.reduce((sum, { denied }) => sum + denied, 0),
-      counts: reports.flatMap(({ counts }) => counts),
-      errors: reports.flatMap(({ errors }) => errors),
-    };
+  function hammer(name: string, rule: Rule, forMs: number): Promise<Report> {
+    const policy = { name, rules: rule, onStoreError: 'deny' } as const;
+    return processes.hammer({ policy, subject: name, forMs, callers: 8, counting: true });
   }
 
   const timesOf = ({ admitted }: Report) => admitted.map(({ at }) => at);
-  const descending = (count: number) => Array.from({ length: count }, (_, i) => count - 1 - i);
 
   it('the admitted of one window see every remaining from N - 1 to 0, and none twice', async () => {
     const report = await hammer('long-window', { limit: 200, window: '1h' }, 500);

@@ -7,7 +7,11 @@ import { RateLimiterService, SlidingWindowModule, SlidingWindowService } from '.
 export interface Job {
   readonly policy: PolicyDefinition;
   readonly subject: string;
-  readonly forMs: number;
+  /** As long as it is to go on, or how often it is to ask. */
+  readonly forMs?: number;
+  readonly decisions?: number;
+  /** Whether each admitted is counted as an event, too. */
+  readonly counting?: boolean;
   /** Callers at once, each asking again as soon as it is answered. */
   readonly callers: number;
 }
@@ -34,22 +38,24 @@ const app = await NestFactory.createApplicationContext(
 const limiter = app.get(RateLimiterService);
 const windows = app.get(SlidingWindowService);
 
-async function hammer({ policy, subject, forMs, callers }: Job): Promise<Report> {
+async function hammer(job: Job): Promise<Report> {
   const report = {
     admitted: [] as Admitted[],
     denied: 0,
     counts: [] as number[],
     errors: [] as string[],
   };
+  const { policy, subject, forMs = Infinity, decisions = Infinity, callers, counting } = job;
   const end = Date.now() + forMs;
+  let asked = 0;
   const caller = async () => {
-    while (Date.now() < end) {
+    while (asked++ < decisions && Date.now() < end) {
       try {
         const decision = await limiter.consume(policy, subject);
         if (decision.allowed) {
           const remaining = decision.policies[0]!.rules[0]!.remaining;
           report.admitted.push({ at: decision.decidedAt, remaining });
-          report.counts.push(await windows.calculateCount(subject, '1h'));
+          if (counting) report.counts.push(await windows.calculateCount(subject, '1h'));
         } else report.denied++;
       } catch (error) {
         report.errors.push(String(error));

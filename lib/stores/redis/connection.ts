@@ -66,6 +66,7 @@ function ownSettings(timeoutMs: number) {
 
 /** Opens what is described, adopts what is given. */
 export function connect(option: RedisOption, timeoutMs: number): Connection {
+  checkClusterPrefix(option);
   if (typeof option === 'object' && isClient(option)) return { client: option, owned: false };
   const client = open(option, ownSettings(timeoutMs));
   // Without a listener ioredis prints every failed attempt; what fails is told where it is asked.
@@ -83,6 +84,20 @@ function open(
     return openCluster(new ioredis.Cluster(option.cluster, clusterSettings(option.options, own)));
   }
   return new ioredis.Redis({ ...own, ...option });
+}
+
+/**
+ * What the client of a cluster puts before each key is hashed with it: with a brace, a policy's keys
+ * may lie on several slots, and no call could touch all of them.
+ */
+function checkClusterPrefix(option: RedisOption): void {
+  if (typeof option === 'string') return;
+  const options = isClient(option)
+    ? isCluster(option) && option.options
+    : 'cluster' in option && option.options;
+  if (!options) return;
+  const prefix = options.keyPrefix ?? options.redisOptions?.keyPrefix ?? '';
+  if (/[{}]/.test(prefix)) throw configError.notOnCluster('redis', prefix);
 }
 
 /** The same on a cluster, whose client has its own reasons to send again. */
