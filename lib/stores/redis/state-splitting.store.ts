@@ -85,7 +85,7 @@ function partOf(charge: Charge, state: PlanState): Charge {
   const rules = state.order.map((place) => plan.rules[place]!);
   const states = [{ ...state, order: rules.map((_, i) => i) }];
   // Whether a shadow policy denies is found out as for any other.
-  return { ...charge, shadow: false, plan: { policy: plan.policy, rules, states } };
+  return { ...charge, shadow: false, plan: { ...plan, rules, states } };
 }
 
 /** What the states said, as what the policy said. */
