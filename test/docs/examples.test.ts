@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { transformSync } from '@swc/core';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import ts from 'typescript';
+import { type Build, build } from '../support/build.js';
 import { blocksOf, PAGES, ROOT } from './pages.js';
 
 /** What a block without an import of its own may use, on one line, so that lines keep their numbers. */
@@ -62,5 +65,49 @@ describe('the examples', () => {
 
   it('are checked with options that TypeScript accepts', () => {
     expect(problems.get('') ?? []).toEqual([]);
+  });
+});
+
+/** Blocks that only show what is refused, or the form of something. */
+const NOT_RUN = /@ts-expect-error/;
+
+describe('the examples, run as they stand', () => {
+  const RUNNER = 'test/docs/run-blocks.ts';
+  let compiled: Build;
+  let failures: Record<string, string>;
+  const runs = blocks
+    .map((block, i) => ({ ...block, i }))
+    .filter(({ code }) => !NOT_RUN.test(code));
+  const scriptOf = (i: number) => join(dirname(compiled.fileOf(RUNNER)), `block-${i}.js`);
+
+  beforeAll(() => {
+    compiled = build(RUNNER);
+    const options = JSON.parse(readFileSync(join(ROOT, '.swcrc'), 'utf8')) as object;
+    for (const { code, i } of runs) {
+      const head = /^import /m.test(code) ? '' : FRAGMENT_HEAD;
+      const script = transformSync(`${head}\n${code}`, { ...options, swcrc: false }).code;
+      writeFileSync(
+        scriptOf(i),
+        script
+          .replaceAll(/(['"])nestjs-sliding-window\/testing\1/g, "'../../lib/testing/index.js'")
+          .replaceAll(/(['"])nestjs-sliding-window\1/g, "'../../lib/index.js'"),
+      );
+    }
+    const output = execFileSync(
+      process.execPath,
+      [compiled.fileOf(RUNNER), ...runs.map(({ i }) => scriptOf(i))],
+      { encoding: 'utf8', env: { ...process.env, REDIS_URL: '' } },
+    );
+    failures = JSON.parse(output.trim().split('\n').at(-1)!) as Record<string, string>;
+  }, 120_000);
+  afterAll(() => compiled.remove());
+
+  it.each(runs)('$page:$line runs', ({ page, i }) => {
+    // The page of errors shows what is refused.
+    if (page === 'docs/errors.md') {
+      expect(failures[scriptOf(i)] ?? 'RateLimitConfigError').toMatch(/^RateLimitConfigError/);
+    } else {
+      expect(failures[scriptOf(i)]).toBeUndefined();
+    }
   });
 });
