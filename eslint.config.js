@@ -8,48 +8,29 @@ function no(group, message) {
   return { group, message };
 }
 
+/** The rooms in the order of the house: each knows those before it, and none after it. */
+const ROOMS = [
+  ['rules'],
+  ['algorithms'],
+  ['stores'],
+  ['resilience'],
+  ['limiting', 'counting'],
+  ['throttler', 'metrics', 'health', 'alerts', 'guard'],
+  ['testing'],
+];
+
+/** Forbids what comes after a room. */
+function after(...rooms) {
+  const place = ROOMS.findIndex((step) => rooms.some((room) => step.includes(room)));
+  const later = ROOMS.slice(place + 1)
+    .flat()
+    .map((room) => `**/${room}/**`);
+  return no(later, `${rooms.join(', ')} may know what is before it in the house, not after.`);
+}
+
 const layers = {
-  vocabulary: no(
-    [
-      '**/rules/**',
-      '**/algorithms/**',
-      '**/stores/**',
-      '**/limiting/**',
-      '**/counting/**',
-      '**/guard/**',
-      '**/testing/**',
-    ],
-    'The vocabulary (errors, clock, decision) imports nothing of ours.',
-  ),
-  rules: no(
-    [
-      '**/algorithms/**',
-      '**/stores/**',
-      '**/resilience/**',
-      '**/limiting/**',
-      '**/counting/**',
-      '**/guard/**',
-      '**/testing/**',
-    ],
-    'rules/ knows the vocabulary alone.',
-  ),
-  algorithms: no(
-    [
-      '**/stores/**',
-      '**/resilience/**',
-      '**/limiting/**',
-      '**/counting/**',
-      '**/guard/**',
-      '**/testing/**',
-    ],
-    'algorithms/ knows rules/ and the vocabulary.',
-  ),
-  stores: no(
-    ['**/resilience/**', '**/limiting/**', '**/counting/**', '**/guard/**', '**/testing/**'],
-    'stores/ knows algorithms/ and what is before it.',
-  ),
-  services: no(['**/guard/**', '**/testing/**'], 'Services do not know the guard.'),
-  nest: no(['@nestjs/*'], 'No Nest in rules/, algorithms/ and stores/.'),
+  vocabulary: after('vocabulary'),
+  nest: no(['@nestjs/*'], 'No Nest below limiting/ and counting/.'),
   ioredis: no(['ioredis'], 'ioredis only under stores/redis/.'),
   index: no(['**/index.js'], 'Nothing inside lib/ imports a barrel.'),
   simulator: no(
@@ -112,23 +93,18 @@ export default defineConfig(
     files: ['lib/errors.ts', 'lib/clock.ts', 'lib/decision.ts'],
     rules: imports(layers.vocabulary, layers.nest, layers.ioredis, layers.index),
   },
+  ...['rules', 'algorithms', 'stores', 'resilience'].map((room) => ({
+    files: [`lib/${room}/**`],
+    rules: imports(after(room), layers.nest, layers.ioredis, layers.index),
+  })),
   {
-    files: ['lib/rules/**'],
-    rules: imports(layers.rules, layers.nest, layers.ioredis, layers.index),
+    files: ['lib/stores/redis/**'],
+    rules: imports(after('stores'), layers.nest, layers.index),
   },
-  {
-    files: ['lib/algorithms/**'],
-    rules: imports(layers.algorithms, layers.nest, layers.ioredis, layers.index),
-  },
-  {
-    files: ['lib/stores/**'],
-    rules: imports(layers.stores, layers.nest, layers.ioredis, layers.index),
-  },
-  { files: ['lib/stores/redis/**'], rules: imports(layers.stores, layers.nest, layers.index) },
-  {
-    files: ['lib/limiting/**', 'lib/counting/**', 'lib/throttler/**'],
-    rules: imports(layers.services, layers.ioredis, layers.index),
-  },
+  ...['limiting', 'counting', 'throttler', 'metrics', 'health', 'alerts', 'guard'].map((room) => ({
+    files: [`lib/${room}/**`],
+    rules: imports(after(room), layers.ioredis, layers.index),
+  })),
   {
     files: ['lib/simulator/**'],
     rules: restrict(
