@@ -35,12 +35,23 @@ export class SlidingWindowService {
   /** @hidden Nest makes it. */
   constructor(private readonly store: CounterStore) {}
 
-  /** Records an event; returns how many the window holds with it. */
+  /**
+   * Records an event; returns how many the window holds with it.
+   *
+   * @example
+   * const visits = await windows.calculateCount('visits', '1h');
+   */
   async calculateCount(key: string, window: Duration, event?: EventOptions): Promise<number> {
     return (await this.record(key, window, 0, false, event)).count;
   }
 
-  /** Records an event; true when the window holds `threshold` with it. The events stay. */
+  /**
+   * Records an event; true when the window holds `threshold` with it. The events stay, so it is true
+   * again for the next.
+   *
+   * @example
+   * const busy = await windows.keepCalculate('orders', '1m', 100, { id: order.id });
+   */
   async keepCalculate(
     key: string,
     window: Duration,
@@ -65,19 +76,34 @@ export class SlidingWindowService {
     return (await this.record(key, window, threshold, true, event)).reached;
   }
 
-  /** How many events the window holds. Records nothing. */
+  /**
+   * How many events the window holds. Records nothing.
+   *
+   * @example
+   * const failures = await windows.count(`login-failed:${user}`, '5m');
+   */
   async count(key: string, window: Duration): Promise<number> {
     return this.store.count(checkKey(key), parseDuration(window, 'window')).catch(asUnavailable);
   }
 
-  /** The window's events in `buckets` equal parts, oldest first. Records nothing. */
+  /**
+   * The window's events in `buckets` equal parts, oldest first; at most 1000. Records nothing.
+   *
+   * @example
+   * const perMinute = await windows.timeline('orders', '1h', 60);
+   */
   async timeline(key: string, window: Duration, buckets: number): Promise<number[]> {
     const windowMs = parseDuration(window, 'window');
     checkInteger(buckets, 'buckets', 1, Math.min(1000, windowMs));
     return this.store.timeline(checkKey(key), windowMs, buckets).catch(asUnavailable);
   }
 
-  /** Takes back the event of this id; false when there is none. */
+  /**
+   * Takes back the event of this id; false when there is none.
+   *
+   * @example
+   * await windows.remove('orders', order.id); // it was cancelled
+   */
   async remove(key: string, id: string): Promise<boolean> {
     return this.store.remove(checkKey(key), checkId(id)).catch(asUnavailable);
   }

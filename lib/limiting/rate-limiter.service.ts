@@ -62,7 +62,13 @@ export class RateLimiterService {
     readonly store$: Observable<StoreEvent>,
   ) {}
 
-  /** Takes `cost` units, or none if a rule has too few left. */
+  /**
+   * Takes `cost` units, or none if a rule has too few left.
+   *
+   * @example
+   * const decision = await limiter.consume('export', tenant, { cost: rows });
+   * if (!decision.allowed) return `try again in ${decision.retryAfterMs} ms`;
+   */
   consume(policy: PolicyReference, subject: string, options?: ConsumeOptions): Promise<Decision> {
     try {
       return this.decide([this.charge(policy, subject, costOf(options))]);
@@ -71,7 +77,13 @@ export class RateLimiterService {
     }
   }
 
-  /** What `consume` of one unit would say now. Changes nothing. */
+  /**
+   * What `consume` of one unit would say now. Changes nothing.
+   *
+   * @example
+   * const { policies } = await limiter.peek('export', tenant);
+   * const left = policies[0]?.rules[0]?.remaining;
+   */
   async peek(policy: PolicyReference, subject: string): Promise<Decision> {
     return this.store.peek([this.charge(policy, subject)]).catch(asUnavailable);
   }
@@ -80,6 +92,10 @@ export class RateLimiterService {
    * Gives back what a decision took, or `cost` units of it; never more than it took, however often
    * it is called. Units that have left their window since are gone: a refund neither raises the
    * allowance above the limit nor reaches into another window.
+   *
+   * @example
+   * const decision = await limiter.consume('mail', tenant, { cost: 10 });
+   * await limiter.refund(decision, 10 - sent);
    */
   async refund(decision: Decision, cost?: number): Promise<void> {
     const parts = partsOf(decision);
@@ -94,18 +110,33 @@ export class RateLimiterService {
     );
   }
 
-  /** Forgets what the subject has used, and a block with it. */
+  /**
+   * Forgets what the subject has used, and a block with it.
+   *
+   * @example
+   * await limiter.reset('login', user.id); // the password has been changed
+   */
   async reset(policy: PolicyReference, subject: string): Promise<void> {
     await this.store.reset(this.charge(policy, subject)).catch(asUnavailable);
   }
 
-  /** Denies the subject for `duration`, whatever it has left. A block replaces an earlier one. */
+  /**
+   * Denies the subject for `duration`, whatever it has left. A block replaces an earlier one.
+   *
+   * @example
+   * await limiter.block('login', user.id, '1h');
+   */
   async block(policy: PolicyReference, subject: string, duration: Duration): Promise<void> {
     const durationMs = parseDuration(duration, 'duration');
     await this.store.block(this.charge(policy, subject), durationMs).catch(asUnavailable);
   }
 
-  /** Lifts a block; what the subject has used stays used. */
+  /**
+   * Lifts a block; what the subject has used stays used.
+   *
+   * @example
+   * await limiter.unblock('login', user.id);
+   */
   async unblock(policy: PolicyReference, subject: string): Promise<void> {
     await this.store.block(this.charge(policy, subject), 0).catch(asUnavailable);
   }
@@ -113,6 +144,10 @@ export class RateLimiterService {
   /**
    * Consumes as soon as it can. Returns a denial when that is later than `maxWait`, or never
    * (a cost above the limit); rejects with the signal's reason when it is aborted.
+   *
+   * @example
+   * const { allowed } = await limiter.waitFor('partner-api', 'all', { maxWait: '10s' });
+   * if (allowed) await callPartner();
    */
   async waitFor(
     policy: PolicyReference,
