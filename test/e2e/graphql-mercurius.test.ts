@@ -4,7 +4,8 @@ import { MercuriusDriver, type MercuriusDriverConfig } from '@nestjs/mercurius';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { describeGraphql } from '../support/graphql-suite.js';
 
-describe('resolvers with Mercurius', () => {
+/** With 1, an operation that is asked again is compiled: another code calls the resolvers then. */
+describe.each([0, 1])('resolvers with Mercurius, jit %d', (jit) => {
   describeGraphql({
     module: () =>
       GraphQLModule.forRoot<MercuriusDriverConfig>({
@@ -12,6 +13,7 @@ describe('resolvers with Mercurius', () => {
         autoSchemaFile: true,
         fieldResolverEnhancers: ['guards'],
         subscription: true,
+        jit,
       }),
     create: (module) => module.createNestApplication(new FastifyAdapter(), { logger: false }),
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Controller, Get, type INestApplication, type Type } from '@nestjs/common';
+import { INTERCEPTORS_METADATA } from '@nestjs/common/constants.js';
 import { Test } from '@nestjs/testing';
 import {
   LimitType,
@@ -168,6 +169,9 @@ export function describeBesidesHttp(suite: GatewaySuite): void {
       const url = await app.getUrl();
       const answers = [await fetch(url), await fetch(url)];
       expect(answers.map(({ status }) => status)).toEqual([200, 429]);
+      // The response tells the outcome: no interceptor stands before the handler.
+      const hello = Object.getOwnPropertyDescriptor(HelloController.prototype, 'hello')!;
+      expect(Reflect.getMetadata(INTERCEPTORS_METADATA, hello.value as object)).toBeUndefined();
     });
   });
 }
