@@ -16,8 +16,8 @@ export function isMessageOrResolver(handler: object): boolean {
 }
 
 /**
- * Application-wide guards do not run for gateways, nor for the microservices of a hybrid
- * application: the route guard has to apply everything.
+ * Application-wide guards do not run for the microservices of a hybrid application, unless it says
+ * `inheritAppConfig`, nor for gateways in every version of Nest: the route guard has to be there.
  */
 export function mayMissGlobalGuards(handler: object): boolean {
   return has(MESSAGE_OF_GATEWAY, handler) || has(MESSAGE_PATTERN, handler);

@@ -234,6 +234,32 @@ describe.each(KINDS)('a microservice, %s', (kind) => {
   });
 });
 
+it('a microservice needs no guard for the whole application', async () => {
+  const { call } = await start('alone', {
+    globalGuard: false,
+    default: { type: LimitType.IP, rules: '1/m' },
+  });
+  expect(await call('default')).toBe('ok');
+  await expect(call('default')).rejects.toEqual(denied);
+  expect(await call('class-a')).toBe('ok');
+  await expect(call('class-b')).rejects.toEqual(denied);
+  await closeAll();
+});
+
+it.each([
+  ['alone', 5],
+  ['hybrid', Infinity],
+  ['hybrid with the configuration of the application', 5],
+] as const)('a microservice, %s, counts what its guards refuse up to %d', async (kind, most) => {
+  const { call } = await start(kind);
+  const refused = { message: 'who are you?' };
+  for (let i = 0; i < 5; i++) await expect(call('user', {})).rejects.toMatchObject(refused);
+  await expect(call('user', {})).rejects.toMatchObject(
+    most === 5 ? { violatedPolicies: ['user-ip'] } : refused,
+  );
+  await closeAll();
+});
+
 describe('a denied call', () => {
   afterEach(closeAll);
 

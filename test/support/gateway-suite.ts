@@ -135,6 +135,27 @@ export function describeGateways(suite: GatewaySuite): void {
     for (let i = 0; i < 3; i++) expect(await client.send('skipped', {})).toEqual(ok);
   });
 
+  it('needs no guard for the whole application', async () => {
+    const app = await startGateways(suite, {
+      globalGuard: false,
+      default: { type: LimitType.IP, rules: '1/m' },
+    });
+    const one = await suite.connect(app);
+    expect(await one.send('default', {})).toEqual(ok);
+    expect(await one.send('default', {})).toEqual(denied);
+    expect(await one.send('class-a', {})).toEqual(ok);
+    expect(await one.send('class-b', {})).toEqual(denied);
+  });
+
+  it('counts by address what the guards of the handler refuse', async () => {
+    const app = await startGateways(suite);
+    const one = await suite.connect(app);
+    for (let i = 0; i < 5; i++) {
+      expect((await one.send('user', {})).data.message).toBe('who are you?');
+    }
+    expect((await one.send('user', {})).data.violatedPolicies).toEqual(['user-ip']);
+  });
+
   it('says that it is not available where nobody can decide', async () => {
     const answer = await client.send('closed', {});
     expect(answer.event).toBe('exception');

@@ -145,10 +145,10 @@ export function describeGraphql(suite: GraphqlSuite): void {
   });
 
   it('tells the policies of all calls in the header fields of the response', async () => {
-    const { response } = await ask('{ a b }');
+    const { response } = await ask('{ ip x: a y: a b }');
     const names = (field: string) => parseList(response.headers.get(field)!).map(([name]) => name);
-    expect(names('ratelimit-policy').sort()).toEqual(['b', 'shared']);
-    expect(names('ratelimit').sort()).toEqual(['b', 'shared']);
+    expect(names('ratelimit-policy').sort()).toEqual(['LimitedResolver-ip', 'b', 'shared']);
+    expect(names('ratelimit').sort()).toEqual(['LimitedResolver-ip', 'b', 'shared']);
     expect(response.headers.get('retry-after')).toBeNull();
   });
 
@@ -171,6 +171,26 @@ export function describeGraphql(suite: GraphqlSuite): void {
     expect((await ask('{ byDefault }')).codes).toEqual([]);
     expect((await ask('{ byDefault }')).codes).toEqual(['RATE_LIMITED']);
     for (let i = 0; i < 3; i++) expect((await ask('{ skipped }')).codes).toEqual([]);
+  });
+
+  it('needs no guard for the whole application', async () => {
+    const own = await start(suite, {
+      globalGuard: false,
+      default: { type: LimitType.IP, rules: '1/m' },
+    });
+    const path = `${await own.getUrl()}/graphql?query=`;
+    const codes = async (query: string) => {
+      const response = await fetch(path + encodeURIComponent(query), {
+        headers: { 'apollo-require-preflight': 'true' },
+      });
+      const { errors = [] } = (await response.json()) as { errors?: GraphqlError[] };
+      return errors.map(({ extensions }) => extensions?.code);
+    };
+    for (const query of ['{ byDefault }', '{ ip }', '{ ip }'])
+      expect(await codes(query)).toEqual([]);
+    for (const query of ['{ byDefault }', '{ ip }']) {
+      expect(await codes(query)).toEqual(['RATE_LIMITED']);
+    }
   });
 
   it('says that it is not available where nobody can decide', async () => {
