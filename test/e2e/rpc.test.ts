@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import {
   type ArgumentsHost,
   type CanActivate,
+  type CallHandler,
   Catch,
   Controller,
   type ExceptionFilter,
@@ -11,7 +12,9 @@ import {
   type INestApplicationContext,
   Injectable,
   UseFilters,
+  type NestInterceptor,
   UseGuards,
+  UseInterceptors,
 } from '@nestjs/common';
 import {
   type ClientProxy,
@@ -22,7 +25,7 @@ import {
   Transport,
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import { concat, firstValueFrom, lastValueFrom, NEVER, of, throwError, toArray } from 'rxjs';
+import { concat, firstValueFrom, lastValueFrom, NEVER, of, race, throwError, toArray } from 'rxjs';
 import {
   type Decision,
   LimitType,
@@ -154,6 +157,23 @@ class ClassController {
   }
 }
 
+/** Answers at once, and gives up the handler. */
+class ImpatientInterceptor implements NestInterceptor {
+  intercept(_: ExecutionContext, next: CallHandler) {
+    return race(next.handle(), of('gave up'));
+  }
+}
+
+@Controller()
+@UseInterceptors(ImpatientInterceptor)
+class ImpatientController {
+  @MessagePattern('given-up')
+  @RateLimit(LimitType.GLOBAL, '1/m', { countWhen: 'success' })
+  givenUp() {
+    return NEVER;
+  }
+}
+
 type Kind = 'alone' | 'hybrid' | 'hybrid with the configuration of the application';
 const KINDS: Kind[] = ['alone', 'hybrid', 'hybrid with the configuration of the application'];
 
@@ -167,7 +187,7 @@ interface Started {
 async function start(kind: Kind, options: SlidingWindowOptions = {}): Promise<Started> {
   const module = await Test.createTestingModule({
     imports: [SlidingWindowModule.forRoot(options)],
-    controllers: [CallsController, ClassController],
+    controllers: [CallsController, ClassController, ImpatientController],
     providers: [TokenGuard],
   }).compile();
   const server = {
@@ -345,6 +365,11 @@ describe('the outcome of a call', () => {
     await expect(call('status', 409)).rejects.toMatchObject(failed);
     await expect(call('status', 404)).rejects.toMatchObject(failed);
     await expect(call('status', 404)).rejects.toEqual(denied);
+  });
+
+  it('is no success where the handler is given up', async () => {
+    const { call } = await start('alone');
+    for (let i = 0; i < 3; i++) expect(await call('given-up')).toBe('gave up');
   });
 
   it('counts as long as it is not known', async () => {
