@@ -25,7 +25,18 @@ import {
   Transport,
 } from '@nestjs/microservices';
 import { Test } from '@nestjs/testing';
-import { concat, firstValueFrom, lastValueFrom, NEVER, of, race, throwError, toArray } from 'rxjs';
+import {
+  concat,
+  firstValueFrom,
+  lastValueFrom,
+  NEVER,
+  of,
+  race,
+  Subject,
+  take,
+  throwError,
+  toArray,
+} from 'rxjs';
 import {
   type Decision,
   LimitType,
@@ -157,10 +168,12 @@ class ClassController {
   }
 }
 
-/** Answers at once, and gives up the handler. */
+const late = new Subject<string>();
+
+/** Answers without the handler when it takes too long, and gives it up. */
 class ImpatientInterceptor implements NestInterceptor {
   intercept(_: ExecutionContext, next: CallHandler) {
-    return race(next.handle(), of('gave up'));
+    return race(next.handle(), late).pipe(take(1));
   }
 }
 
@@ -170,6 +183,7 @@ class ImpatientController {
   @MessagePattern('given-up')
   @RateLimit(LimitType.GLOBAL, '1/m', { countWhen: 'success' })
   givenUp() {
+    setImmediate(() => late.next('gave up'));
     return NEVER;
   }
 }
