@@ -140,19 +140,19 @@ async function clusters() {
 }
 
 /** A run of everything is kept; a part of it, or a short one, only where it is told to. */
-function write() {
+async function write() {
   const complete = options.only === undefined;
   const folder = options.out ?? (complete && !options.short ? 'bench/results' : undefined);
   if (complete) results.targets = targets(results);
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });
   writeFileSync(`${folder}/redis.json`, JSON.stringify(results, undefined, 1) + '\n');
-  if (complete) writePlots(results, folder);
+  if (complete) await writePlots(results, folder);
 }
 
 const start = performance.now();
 await standalone();
 await clusters();
-write();
+await write();
 if (results.targets) console.log(`\n${targetTable(results.targets)}`);
 console.log(`\n${Math.round((performance.now() - start) / 1000)} s`);
