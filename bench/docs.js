@@ -45,10 +45,7 @@ function summary({ cases: { admitted, denied } }) {
       ),
     ];
   });
-  return markdownTable(
-    ['', 'admitted/s', 'denied/s', 'client µs', 'Redis µs', 'script µs'],
-    lines,
-  );
+  return markdownTable(['', 'admitted/s', 'denied/s', 'client µs', 'Redis µs', 'script µs'], lines);
 }
 
 function across(cases, ids, heads) {

@@ -46,7 +46,13 @@ async function round(workers, servers, statistics) {
 const FIGURES = ['perSecond', 'clientMicros', 'redisMicros', 'scriptMicros'];
 
 /** One contestant in `processes` processes that share the server. */
-export async function growth(processes, contestant, scenario, servers, { rounds, millis, library }) {
+export async function growth(
+  processes,
+  contestant,
+  scenario,
+  servers,
+  { rounds, millis, library },
+) {
   const { connection } = servers;
   const request = { contestant: contestant.id, scenario, connection, library, millis };
   const workers = await Promise.all(Array.from({ length: processes }, () => start(request)));

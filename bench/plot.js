@@ -3,7 +3,16 @@ import { parse, View } from 'vega';
 import { compile } from 'vega-lite';
 
 const OURS = '#c2410c';
-const OTHERS = ['#334155', '#64748b', '#0e7490', '#94a3b8', '#a16207', '#cbd5e1', '#166534', '#6b21a8'];
+const OTHERS = [
+  '#334155',
+  '#64748b',
+  '#0e7490',
+  '#94a3b8',
+  '#a16207',
+  '#cbd5e1',
+  '#166534',
+  '#6b21a8',
+];
 
 const CONFIG = {
   background: 'white',
@@ -67,7 +76,12 @@ function lines(title, [xTitle, yTitle], series, column, scales = {}) {
     mark: { type: 'line', point: true },
     encoding: {
       x: { field: 'x', type: 'quantitative', title: xTitle, scale: { type: scales.x ?? 'linear' } },
-      y: { field: 'value', type: 'quantitative', title: yTitle, scale: { type: scales.y ?? 'linear' } },
+      y: {
+        field: 'value',
+        type: 'quantitative',
+        title: yTitle,
+        scale: { type: scales.y ?? 'linear' },
+      },
       color: {
         field: 'name',
         type: 'nominal',
@@ -87,7 +101,12 @@ function plots({ cases, open, growth, bytes }) {
   return {
     admitted: bars('Admitted, 128 callers, 1 000 keys', rate, cases.admitted.rows, 'perSecond'),
     denied: bars('Denied, 128 callers, 1 000 keys', rate, cases.denied.rows, 'perSecond'),
-    'client-cpu': bars('Client CPU, admitted', 'µs per decision', cases.admitted.rows, 'clientMicros'),
+    'client-cpu': bars(
+      'Client CPU, admitted',
+      'µs per decision',
+      cases.admitted.rows,
+      'clientMicros',
+    ),
     'redis-cpu': bars('Redis CPU, admitted', 'µs per decision', cases.admitted.rows, 'redisMicros'),
     callers: lines(
       'Admitted, 1 000 keys',

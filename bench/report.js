@@ -29,14 +29,18 @@ export function caseTable({ title, rows }) {
   return [
     title,
     ...lines.map((line) =>
-      line.map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i]))).join('  '),
+      line
+        .map((text, i) => (i === 0 ? text.padEnd(widths[i]) : text.padStart(widths[i])))
+        .join('  '),
     ),
   ].join('\n');
 }
 
 export function markdownTable(head, lines) {
   const row = (cells) => `| ${cells.join(' | ')} |`;
-  return [row(head), row(head.map((_, i) => (i === 0 ? '---' : '--:'))), ...lines.map(row)].join('\n');
+  return [row(head), row(head.map((_, i) => (i === 0 ? '---' : '--:'))), ...lines.map(row)].join(
+    '\n',
+  );
 }
 
 export function targetTable(list) {

@@ -29,7 +29,13 @@ const { values: options } = parseArgs({
 });
 
 const LENGTHS = {
-  full: { rounds: 5, millis: 400, openMillis: 800, openRounds: 4, entries: [10, 100, 1000, 10_000] },
+  full: {
+    rounds: 5,
+    millis: 400,
+    openMillis: 800,
+    openRounds: 4,
+    entries: [10, 100, 1000, 10_000],
+  },
   short: { rounds: 1, millis: 20, openMillis: 20, openRounds: 1, entries: [10, 1000] },
 };
 const length = options.short ? LENGTHS.short : LENGTHS.full;

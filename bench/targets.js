@@ -14,8 +14,18 @@ function compare(results, id, figure, ours = 'ours') {
   };
 }
 
-const most = (what, limit, measured) => ({ what, target: `≤ ${limit} ×`, measured, reached: measured <= limit });
-const least = (what, limit, measured) => ({ what, target: `≥ ${limit} ×`, measured, reached: measured >= limit });
+const most = (what, limit, measured) => ({
+  what,
+  target: `≤ ${limit} ×`,
+  measured,
+  reached: measured <= limit,
+});
+const least = (what, limit, measured) => ({
+  what,
+  target: `≥ ${limit} ×`,
+  measured,
+  reached: measured >= limit,
+});
 
 function bytesRatio(results) {
   const { rows } = results.bytes.find(({ entries }) => entries === 1000);

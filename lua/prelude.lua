@@ -2,7 +2,7 @@
   prelude: what every script starts with; the only names a fragment may use besides its own.
 
   ARGV     [1] the time: '' for the server's TIME, else integer milliseconds since the epoch
-  Gives    call floor ceil max min pack parse rep; now, now_text; int positive whole numbers_of
+  Gives    call floor ceil max min pack parse rep; now, now_text, server_time; int positive whole numbers_of
            text_of NEVER GRACE_MS
   Cost     O(1)
   Source   TIME is read once: two reads in one script may differ (Redis before 7.2)
@@ -55,8 +55,9 @@ local function text_of(failure)
   return type(failure) == 'table' and failure.err or tostring(failure)
 end
 
+local server_time = ARGV[1] == ''
 local now
-if ARGV[1] == '' then
+if server_time then
   local time = call('TIME')
   now = time[1] * 1000 + floor(time[2] / 1000)
 else

@@ -3,7 +3,8 @@
 
   State    LIST of millisecond timestamps, oldest first, at most max(limit) entries; while a block
            stands, one more at the end: the instant it ends, negative
-  Expires  longest window + 1 s, set in the same script on every write
+  Expires  longest window + an eighth of it + 1 s; set in the same script by the first charge in
+           each eighth of the window, or by every charge where the time is sent
   Numbers  limit, windowMs, repeated per rule, longest window first
   Check    sliding_log_check(key, numbers, cost, reply, at) -> ok, memo, ahead, blocked_until
   Commit   sliding_log_commit(key, numbers, cost, memo, reply, at)
@@ -58,13 +59,13 @@ local function sliding_log_check(key, numbers, cost, reply, at)
   local size = call('LLEN', key)
   local newest, oldest, blocked_until, mark = 0, 0, 0, 0
   if size > 0 then
-    newest = tonumber(call('LINDEX', key, -1))
+    newest = tonumber(call('LINDEX', key, '-1'))
     if newest < 0 then
       blocked_until, mark, size = -newest, 1, size - 1
-      newest = size > 0 and tonumber(call('LINDEX', key, -2)) or 0
+      newest = size > 0 and tonumber(call('LINDEX', key, '-2')) or 0
     end
     if size > 1 then
-      oldest = tonumber(call('LINDEX', key, 0))
+      oldest = tonumber(call('LINDEX', key, '0'))
     else
       oldest = newest
     end
@@ -104,12 +105,20 @@ local function sliding_log_check(key, numbers, cost, reply, at)
     reply[at + 2] = live > 0 and newest + window - now or 0
     at = at + 3
   end
-  return ok, (mark == 1 or ahead) and -1 or expired_first, ahead, blocked_until
+  -- For commit: nil to repair first, else twice the entries that have expired, and 1 more to move
+  -- the key's expiry, which one charge in each eighth of the window does for the others.
+  local memo
+  if mark == 0 and not ahead then
+    local eighth = ceil(numbers[2] / 8)
+    local moved = server_time and floor(newest / eighth) == floor(now / eighth)
+    memo = 2 * expired_first + (moved and 0 or 1)
+  end
+  return ok, memo, ahead, blocked_until
 end
 
 -- Drops what has expired, and brings entries after now back to now; blocked_until 0 drops a block.
 local function sliding_log_repair(key, numbers, _, blocked_until)
-  local newest = tonumber(call('LINDEX', key, -1) or nil)
+  local newest = tonumber(call('LINDEX', key, '-1') or nil)
   if not newest then
     return
   end
@@ -132,7 +141,7 @@ local function sliding_log_repair(key, numbers, _, blocked_until)
   if expired > 0 then
     call('LTRIM', key, expired, -1)
   end
-  local life = numbers[2]
+  local life = numbers[2] + ceil(numbers[2] / 8)
   if mark then
     call('RPUSH', key, mark)
     life = max(life, blocked_until - now)
@@ -141,19 +150,22 @@ local function sliding_log_repair(key, numbers, _, blocked_until)
 end
 
 local function sliding_log_commit(key, numbers, cost, memo, reply, at)
-  if memo == 1 then
-    call('LPOP', key)
-  elseif memo > 1 then
-    call('LTRIM', key, memo, -1)
-  elseif memo == -1 then
+  if not memo then
     sliding_log_repair(key, numbers, memo, 0)
+    memo = 1
+  elseif memo >= 4 then
+    call('LTRIM', key, floor(memo / 2), '-1')
+  elseif memo >= 2 then
+    call('LPOP', key)
   end
   if cost == 1 then
     call('RPUSH', key, now_text)
   else
     sliding_log_push(key, cost)
   end
-  call('PEXPIRE', key, numbers[2] + GRACE_MS)
+  if memo % 2 == 1 then
+    call('PEXPIRE', key, numbers[2] + ceil(numbers[2] / 8) + GRACE_MS)
+  end
   for i = 2, #numbers, 2 do
     reply[at] = reply[at] - cost
     reply[at + 2] = numbers[i]
@@ -170,7 +182,7 @@ end
 
 local function sliding_log_block(key, numbers, until_ms)
   local life = max(call('PTTL', key), 1)
-  local newest = tonumber(call('LINDEX', key, -1) or nil)
+  local newest = tonumber(call('LINDEX', key, '-1') or nil)
   if newest and newest < 0 then
     call('RPOP', key)
   end

@@ -26,8 +26,11 @@ export interface Scripts {
 /** What an algorithm's file declares, each name after its own. */
 const PARTS = ['width', 'check', 'commit', 'repair', 'refund', 'block'];
 
+/** What fragments may build on, each name starting with its file's. */
+const BASES = ['packed', 'slices'];
+
 export function loadScripts(): Scripts {
-  const prelude = [read('prelude'), read('packed'), read('slices')];
+  const prelude = read('prelude');
   const algorithms = ALGORITHM_NAMES.map((name) => read(`algorithms/${name}`));
   const table = `local algorithms = {\n${ALGORITHM_NAMES.map(entryOf).join('\n')}\n}`;
   const decisions = read('decisions');
@@ -37,8 +40,8 @@ export function loadScripts(): Scripts {
       ALGORITHM_NAMES.map((name) => [
         name,
         compose(`decide-one ${name}`, [
-          ...prelude,
-          read(`algorithms/${name}`),
+          prelude,
+          ...withBasis(read(`algorithms/${name}`)),
           aliasesOf(name),
           decisions,
           read('frames/decide-one'),
@@ -46,21 +49,32 @@ export function loadScripts(): Scripts {
       ]),
     ) as Record<AlgorithmName, Script>,
     decideAll: compose('decide-all', [
-      ...prelude,
-      ...algorithms,
+      prelude,
+      ...withBasis(...algorithms),
       table,
       decisions,
       read('frames/decide-all'),
     ]),
-    amend: compose('amend', [...prelude, ...algorithms, table, read('amendments'), operate]),
+    amend: compose('amend', [
+      prelude,
+      ...withBasis(...algorithms),
+      table,
+      read('amendments'),
+      operate,
+    ]),
     count: compose('count', [
-      ...prelude,
-      read('counters/event-log'),
-      read('counters/slice-ring'),
+      prelude,
+      ...withBasis(read('counters/event-log'), read('counters/slice-ring')),
       read('counting'),
       operate,
     ]),
   };
+}
+
+/** Fragments after those they build on, and no others: a script makes all its functions at every call. */
+function withBasis(...fragments: string[]): string[] {
+  const used = BASES.filter((base) => fragments.some((text) => text.includes(`${base}_`)));
+  return [...used.map(read), ...fragments];
 }
 
 function compose(name: string, parts: readonly string[]): Script {
