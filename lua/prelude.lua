@@ -2,8 +2,8 @@
   prelude: what every script starts with; the only names a fragment may use besides its own.
 
   ARGV     [1] the time: '' for the server's TIME, else integer milliseconds since the epoch
-  Gives    call floor ceil max min pack parse rep; now, now_text, server_time; int positive whole numbers_of
-           text_of NEVER GRACE_MS
+  Gives    call floor ceil max min pack parse rep; now, now_text, server_time; int positive whole
+           numbers_of text_of NEVER GRACE_MS
   Cost     O(1)
   Source   TIME is read once: two reads in one script may differ (Redis before 7.2)
 ]]

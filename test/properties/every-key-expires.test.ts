@@ -64,9 +64,7 @@ describe('every key that is written expires', () => {
           const subject = `p${subjects++}`;
           const taken: Decision[] = [];
           const most = longestLife(rules);
-          let blocked = false;
-          // A block ends at its instant, so it lasts as much longer as the clock has stepped back.
-          let backMs = 0;
+          let blocked = 0;
           for (const { wait, cost } of steps.slice(0, 20)) {
             clock.set(clock.now() + wait);
             const next = operations.next().value;
@@ -76,13 +74,14 @@ describe('every key that is written expires', () => {
             else {
               if (next === 'back') {
                 clock.set(clock.now() - 5000);
-                backMs += 5000;
+                // A block ends at its instant, which is further away now.
+                if (blocked > 0) blocked += 5000;
               }
               const decision = await limiter.consume(policy, subject, { cost });
               if (decision.allowed) taken.push(decision);
             }
-            blocked ||= next === 'block';
-            await expectLives(blocked ? Math.max(most, BLOCK_MS + backMs + GRACE_MS) : most);
+            if (next === 'block') blocked = Math.max(blocked, BLOCK_MS + GRACE_MS);
+            await expectLives(Math.max(most, blocked));
           }
           await limiter.reset(policy, subject);
           expect(await lives()).toEqual([]);
@@ -90,6 +89,43 @@ describe('every key that is written expires', () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  it('not before a log can be empty, though not every charge moves the expiry', async () => {
+    const ofServer = await openServices('redis', { keyPrefix: services.keyPrefix });
+    const window = 80_000;
+    const eighth = window / 8;
+    const operation = fc.constantFrom('consume', 'refund', 'block', 'unblock', 'ahead');
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { minLength: 2, maxLength: 12 }), async (operations) => {
+        const policy = { name: 'log', rules: [{ limit: 50, window }] };
+        const subject = `l${subjects++}`;
+        const taken: Decision[] = [];
+        for (const next of operations) {
+          const [key] = await keysOf(redis, services);
+          if (next === 'block') await ofServer.limiter.block(policy, subject, 1);
+          else if (next === 'unblock') await ofServer.limiter.unblock(policy, subject);
+          else if (next === 'refund' && taken.length > 0)
+            await ofServer.limiter.refund(taken.pop()!);
+          else if (next === 'ahead' && key !== undefined) {
+            await redis.rpush(key, String(Date.now() + 5000));
+          } else {
+            const decision = await ofServer.limiter.consume(policy, subject);
+            if (!decision.allowed) continue;
+            taken.push(decision);
+            const [life] = await lives();
+            const expiresAt = Date.now() + life!;
+            // Long enough for whatever is charged until the next charge that moves it.
+            const movedAt = (Math.floor(decision.decidedAt / eighth) + 1) * eighth;
+            expect(expiresAt).toBeGreaterThanOrEqual(movedAt + window);
+            expect(expiresAt).toBeLessThanOrEqual(decision.decidedAt + 2 * window + GRACE_MS);
+          }
+        }
+        await ofServer.limiter.reset(policy, subject);
+      }),
+      { numRuns: 60 },
+    );
+    await ofServer.close();
   });
 
   it('with a block that a denial has set', async () => {
