@@ -116,7 +116,6 @@ export const OPEN = [2000, 10_000, 30_000].map((rate) => ({
 
 /** Processes that share one server. */
 export const GROWTH = {
-  processes: [1, 2, 4, 8],
   contestants: [sliding, flexibleRedis],
   scenario: admitted('growth', 'Processes', { callers: 32 }),
 };

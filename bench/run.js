@@ -30,13 +30,13 @@ const { values: options } = parseArgs({
 
 const LENGTHS = {
   full: {
-    rounds: 5,
-    millis: 400,
-    openMillis: 800,
-    openRounds: 4,
-    entries: [10, 100, 1000, 10_000],
+    ...{ rounds: 5, millis: 400, openRounds: 4, openMillis: 800 },
+    ...{ mostKeys: Infinity, entries: [10, 100, 1000, 10_000], processes: [1, 2, 4, 8] },
   },
-  short: { rounds: 1, millis: 20, openMillis: 20, openRounds: 1, entries: [10, 1000] },
+  short: {
+    ...{ rounds: 1, millis: 20, openRounds: 1, openMillis: 20 },
+    ...{ mostKeys: 1000, entries: [10, 1000], processes: [1, 2] },
+  },
 };
 const length = options.short ? LENGTHS.short : LENGTHS.full;
 const wanted = ({ id }) => options.only === undefined || options.only.split(',').includes(id);
@@ -97,7 +97,8 @@ async function accepts(contestant, scenario, servers) {
 const results = { environment: undefined, length, cases: {}, open: [], bytes: [], growth: [] };
 
 async function closed(scenarios, servers) {
-  for (const scenario of scenarios.filter(wanted)) {
+  for (const written of scenarios.filter(wanted)) {
+    const scenario = { ...written, keys: Math.min(written.keys, length.mostKeys) };
     const contestants = await available(scenario.contestants, scenario, servers);
     if (scenario.id === 'lease' && contestants.length < 2) continue;
     const rows = await closedLoop(scenario, contestants, servers, length);
@@ -119,7 +120,7 @@ async function standalone() {
     results.open.push({ rate, title, rows });
     console.log(`\n${caseTable(results.open.at(-1))}`);
   }
-  for (const processes of wanted({ id: 'growth' }) ? GROWTH.processes : []) {
+  for (const processes of wanted({ id: 'growth' }) ? length.processes : []) {
     const rows = [];
     for (const contestant of GROWTH.contestants) {
       const timing = { rounds: Math.min(3, length.rounds), millis: length.millis };
@@ -148,7 +149,8 @@ async function clusters() {
 /** A run of everything is kept; a part of it, or a short one, only where it is told to. */
 async function write() {
   const complete = options.only === undefined;
-  const folder = options.out ?? (complete && !options.short ? 'bench/results' : undefined);
+  const kept = fileURLToPath(new URL('results', import.meta.url));
+  const folder = options.out ?? (complete && !options.short ? kept : undefined);
   if (complete) results.targets = targets(results);
   if (folder === undefined) return;
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /**
  * The origin: a sorted set scored by the time, as most sliding windows on Redis are written, with its
@@ -41,10 +41,8 @@ export const zset = {
     const args = [...rules]
       .sort((a, b) => b.windowMs - a.windowMs)
       .flatMap(({ limit, windowMs }) => [limit, windowMs]);
-    const process = randomBytes(6).toString('base64url');
-    let events = 0;
     return {
-      call: (key) => client.evalsha(sha, 1, prefix + key, `${process}${events++}`, ...args),
+      call: (key) => client.evalsha(sha, 1, prefix + key, randomUUID(), ...args),
       admitted: (reply) => reply[0] === 1,
       close: () => undefined,
     };
