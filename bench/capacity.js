@@ -11,7 +11,7 @@ const redisMicros = (rows) => rows.find(({ id }) => id === 'ours').redisMicros.m
 
 /**
  * For each fleet the share of a Redis core: when every decision goes in a call of its own, the worst,
- * and when 128 go in one, the best.
+ * and when 64 go in one, the best.
  */
 export function capacity({ cases }) {
   const single = redisMicros(cases['callers-1'].rows);

@@ -140,7 +140,7 @@ function instances(results) {
     `${(100 * batched).toFixed(0)} %`,
   ]);
   return markdownTable(
-    ['instances', 'decisions/s', 'of one Redis core, each alone in its call', '128 in a call'],
+    ['instances', 'decisions/s', 'of one Redis core, each alone in its call', '64 in a call'],
     lines,
   );
 }
