@@ -169,7 +169,8 @@ export class RateLimiterService {
 
   /** @internal One decision over several policies, for the guard. */
   decide(charges: readonly Charge[]): Promise<Decision> {
-    const deciding = this.store.decide(charges).catch(asUnavailable);
+    const asked = this.store.decide(charges);
+    const deciding = this.store.infallible === true ? asked : asked.catch(asUnavailable);
     return this.events.observed ? this.events.tell(deciding) : deciding;
   }
 

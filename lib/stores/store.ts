@@ -27,6 +27,8 @@ export interface Charge {
  * conformance suite is the definition of what a store must do.
  */
 export interface LimitStore {
+  /** No call is ever rejected: nobody has to wait to find out. */
+  readonly infallible?: boolean;
   decide(charges: readonly Charge[]): Promise<Decision>;
   /** What `decide` would say; changes nothing. */
   peek(charges: readonly Charge[]): Promise<Decision>;

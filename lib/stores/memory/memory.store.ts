@@ -19,6 +19,7 @@ import {
  * Decisions are made synchronously, so nothing can come between check and commit.
  */
 export class MemoryStore implements LimitStore {
+  readonly infallible = true;
   /** Reused by every decision: numbers as a script would reply them. */
   private readonly reply: number[] = [];
   private readonly spaces = new WeakMap<PlanState, Map<string, Space<unknown>>>();
