@@ -2,6 +2,7 @@
 // npm run bench:docs; with --check it only tells whether the page shows them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
 import { capacity } from './capacity.js';
 import { markdownTable, number } from './report.js';
 import { aloneRatio } from './targets.js';
@@ -173,7 +174,8 @@ function render(page, results) {
 }
 
 const page = readFileSync(PAGE, 'utf8');
-const rendered = render(page, JSON.parse(readFileSync(RESULTS, 'utf8')));
+const text = render(page, JSON.parse(readFileSync(RESULTS, 'utf8')));
+const rendered = await format(text, { ...(await resolveConfig(PAGE)), filepath: PAGE });
 if (process.argv.includes('--check')) {
   if (rendered !== page) throw new Error('docs/benchmarks.md is stale: npm run bench:docs');
 } else writeFileSync(PAGE, rendered);
