@@ -42,7 +42,8 @@ describe('system 4: this user may do this action N times in T', () => {
     const key = (await keysOf(redis, services)).find((one) => one.includes(user))!;
     const life = await redis.pttl(key);
     expect(life).toBeGreaterThan(50_000);
-    expect(life).toBeLessThanOrEqual(61_000);
+    // A window, an eighth of it, and a second.
+    expect(life).toBeLessThanOrEqual(68_500);
   });
 
   it('defect: denied calls count, and push the window on', async () => {

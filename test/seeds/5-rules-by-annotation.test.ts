@@ -153,7 +153,8 @@ describe('system 5: several rules on one method, by annotation', () => {
     const key = (await keysOf(redis, services)).find((one) => one.includes('first-write'))!;
     const life = await redis.pttl(key);
     expect(life).toBeGreaterThan(50_000);
-    expect(life).toBeLessThanOrEqual(61_000);
+    // A window, an eighth of it, and a second.
+    expect(life).toBeLessThanOrEqual(68_500);
   });
 
   it('defect: after random steps entries lie in the future', async () => {
