@@ -14,8 +14,9 @@ interface Waiting {
  * Settles what it is given in time, whatever the store does.
  *
  * All wait equally long, so the order of beginning is the order of ending: one timer, for the oldest,
- * serves them all, and none is left when nobody waits. Real time: a store does not answer sooner
- * because a test drives the clock.
+ * serves them all. It may outlive those it was set for, by a timeout at most and without keeping the
+ * process: a lone caller sets none per question. Real time: a store does not answer sooner because a
+ * test drives the clock.
  */
 export class Deadline {
   private oldest: Waiting | undefined;
@@ -59,11 +60,14 @@ export class Deadline {
     });
   }
 
-  /** Resolves when nobody waits any more: at the latest when the last one has waited in vain. */
+  /**
+   * Resolves when nobody waits any more, at the latest when the last one has waited in vain, and
+   * leaves no timer.
+   */
   idle(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.oldest === undefined) resolve();
-      else this.idlers.push(resolve);
+      this.idlers.push(resolve);
+      if (this.oldest === undefined) this.rest();
     });
   }
 
@@ -75,13 +79,10 @@ export class Deadline {
       next: undefined,
       settled: false,
     };
-    if (this.newest === undefined) {
-      this.oldest = waiting;
-      this.timer = setTimeout(this.look, this.timeoutMs);
-    } else {
-      this.newest.next = waiting;
-    }
+    if (this.newest === undefined) this.oldest = waiting;
+    else this.newest.next = waiting;
     this.newest = waiting;
+    this.timer ??= setTimeout(this.look, this.timeoutMs).unref();
     return waiting;
   }
 
@@ -94,12 +95,13 @@ export class Deadline {
     else previous.next = next;
     if (next === undefined) this.newest = previous;
     else next.previous = previous;
-    if (this.oldest === undefined) this.rest();
+    if (this.oldest === undefined && this.idlers.length > 0) this.rest();
     return true;
   }
 
   private rest(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
     for (const resolve of this.idlers.splice(0)) resolve();
   }
 
@@ -107,13 +109,13 @@ export class Deadline {
   private readonly look = (): void => {
     setImmediate(() => {
       const now = this.clock.now();
+      this.timer = undefined;
       for (let due = this.oldest; due !== undefined && due.dueAt <= now; due = this.oldest) {
         this.settle(due);
         due.expire();
       }
       if (this.oldest === undefined) return;
-      clearTimeout(this.timer);
-      this.timer = setTimeout(this.look, this.oldest.dueAt - now);
+      this.timer = setTimeout(this.look, this.oldest.dueAt - now).unref();
     });
   };
 }
