@@ -6,7 +6,8 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { Throttle, ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
-import { LimitType, RateLimit, SlidingWindowModule } from '../dist/index.js';
+import * as promClient from 'prom-client';
+import { LimitType, prometheusMetrics, RateLimit, SlidingWindowModule } from '../dist/index.js';
 
 /** Never reached: every request is decided, and admitted. A window of a second keeps throttler's lists short. */
 const LIMIT = 100_000;
@@ -36,6 +37,8 @@ const guards = {
   empty: () => ({ decorators: [UseGuards(EmptyGuard)] }),
   memory: () => ours({}),
   redis: () => ours({ redis }),
+  'memory-metrics': () => ours({ metrics: prometheusMetrics(promClient) }),
+  'redis-metrics': () => ours({ redis, metrics: prometheusMetrics(promClient) }),
   'throttler-memory': () => throttler(undefined),
   'throttler-redis': () => throttler(new ThrottlerStorageRedisService(redis)),
 };

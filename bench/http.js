@@ -16,6 +16,8 @@ const GUARDS = {
   empty: EMPTY,
   memory: 'nestjs-sliding-window, in process',
   redis: 'nestjs-sliding-window, Redis',
+  'memory-metrics': 'nestjs-sliding-window, in process, with metrics',
+  'redis-metrics': 'nestjs-sliding-window, Redis, with metrics',
   'throttler-memory': '@nestjs/throttler, in process',
   'throttler-redis': '@nestjs/throttler, storage-redis',
 };
