@@ -12,7 +12,7 @@ import { type Decision, LimitType, RateLimit, RateLimitInfo, RateLimiterService,
 const redis = process.env['REDIS_URL'];
 const options: SlidingWindowOptions = {
   ...(redis === undefined ? {} : { redis }),
-  keyPrefix: 'compat-' + String(process.pid),
+  keyPrefix: 'sw:compat-' + String(process.pid),
   timeout: '10s',
 };
 
