@@ -143,5 +143,16 @@ export default defineConfig(
       },
     },
   },
+  {
+    files: ['sample-app/public/*.js'],
+    languageOptions: {
+      globals: Object.fromEntries(
+        [
+          ...['document', 'fetch', 'matchMedia', 'requestAnimationFrame', 'EventSource'],
+          ...['setInterval', 'clearInterval', 'setTimeout'],
+        ].map((name) => [name, 'readonly']),
+      ),
+    },
+  },
   prettier,
 );

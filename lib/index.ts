@@ -65,6 +65,7 @@ export {
   type SlidingWindowHealth,
   SlidingWindowHealthIndicator,
 } from './health/health-indicator.js';
+export { type Offender, TopOffenders } from './metrics/top-offenders.js';
 export type { DecisionLabels, Metrics, RuleLabels } from './metrics/metrics.js';
 export {
   type MeterCounter,

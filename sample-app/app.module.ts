@@ -8,9 +8,12 @@ import {
   SlidingWindowModule,
   type SlidingWindowOptions,
 } from '../lib/index.js';
+import { AlertFeed } from './alert-feed.js';
 import { AlgorithmsController } from './algorithms.controller.js';
 import { ConfigErrorFilter } from './config-error.filter.js';
 import { LimitTypesController } from './limit-types.controller.js';
+import { LiveController } from './live.controller.js';
+import { LiveFeed } from './live-feed.js';
 import { LoginController } from './login.controller.js';
 import { ObservabilityController } from './observability.controller.js';
 import { PoliciesController } from './policies.controller.js';
@@ -43,6 +46,7 @@ export function slidingWindowOptions(): SlidingWindowOptions {
     TerminusModule.forRoot({ logger: false }),
   ],
   controllers: [
+    LiveController,
     RoutesController,
     SlidingWindowController,
     SlicesController,
@@ -53,6 +57,6 @@ export function slidingWindowOptions(): SlidingWindowOptions {
     LoginController,
     ObservabilityController,
   ],
-  providers: [{ provide: APP_FILTER, useClass: ConfigErrorFilter }],
+  providers: [{ provide: APP_FILTER, useClass: ConfigErrorFilter }, AlertFeed, LiveFeed],
 })
 export class AppModule {}

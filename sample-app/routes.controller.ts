@@ -1,7 +1,8 @@
 import { Controller, Get } from '@nestjs/common';
 
 const ROUTES = {
-  'GET /': 'this list',
+  'GET /': 'the live page',
+  'GET /routes': 'this list',
   'GET /api/sl/calculateCount?bizCodeKey=001&windowSeconds=10':
     'records an event, answers how many the window holds',
   'GET /api/sl/keepCalculate?bizCodeKey=001&windowSeconds=3&threshold=5':
@@ -38,7 +39,7 @@ const ROUTES = {
 
 @Controller()
 export class RoutesController {
-  @Get()
+  @Get('routes')
   routes(): Record<string, string> {
     return ROUTES;
   }
