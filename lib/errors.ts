@@ -12,7 +12,9 @@ export type ConfigErrorCode =
   | 'SW_UNKNOWN_CONTEXT'
   | 'SW_NOT_ON_CLUSTER'
   | 'SW_SELF_CHECK'
-  | 'SW_NOT_LEASABLE';
+  | 'SW_NOT_LEASABLE'
+  | 'SW_UNKNOWN_EVENT'
+  | 'SW_EVENTS_DIFFER';
 
 /**
  * An option, a rule or an argument that cannot be meant. Thrown at boot for what is configured, at
@@ -137,6 +139,21 @@ export const configError = {
       'SW_NOT_LEASABLE',
       path,
       `${what} cannot keep its promise when units are taken ahead; use sliding-log, sliding-counter or fixed-window, or leave out \`lease\``,
+    ),
+
+  unknownEvent: (path: string, name: unknown, known: readonly string[]) =>
+    new RateLimitConfigError(
+      'SW_UNKNOWN_EVENT',
+      path,
+      `nobody counts the event ${show(name)}; ` +
+        (known.length > 0 ? `counted are ${known.join(', ')}` : 'no method has @CountEvent'),
+    ),
+
+  eventsDiffer: (name: string, first: string, second: string) =>
+    new RateLimitConfigError(
+      'SW_EVENTS_DIFFER',
+      second,
+      `event ${show(name)} is counted otherwise at ${first}; events of one name share one counter, so give them the same window, threshold and mode or different names`,
     ),
 
   notOnCluster: (path: string, keyPrefix: string) =>

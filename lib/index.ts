@@ -45,6 +45,15 @@ export {
   type ThrottlerRecord,
 } from './throttler/throttler-storage.js';
 
+export { CountEvent } from './alerts/count-event.decorator.js';
+export type {
+  ClearingEvent,
+  CountEventOptions,
+  KeepingEvent,
+  MethodOutcome,
+} from './alerts/event-definition.js';
+export { OnThreshold, type ThresholdAlert } from './alerts/on-threshold.decorator.js';
+
 export { type ConfigErrorCode, RateLimitConfigError } from './errors.js';
 export { RateLimitException, RateLimitUnavailableException } from './limiting/exceptions.js';
 

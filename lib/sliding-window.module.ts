@@ -9,6 +9,9 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { ApplicationConfig, HttpAdapterHost, ModulesContainer } from '@nestjs/core';
+import { AlertExplorer } from './alerts/alert-explorer.js';
+import { Alerts } from './alerts/alerts.js';
+import { wallClock } from './clock.js';
 import { SlidingWindowService } from './counting/sliding-window.service.js';
 import { GlobalRateLimitGuard } from './guard/global-rate-limit.guard.js';
 import { type InventoryRow, inventoryOf } from './guard/inventory.js';
@@ -124,6 +127,12 @@ function limiterOf(
       inject: [Stores],
       useFactory: (stores: Stores) => new SlidingWindowHealthIndicator(stores),
     },
+    {
+      provide: Alerts,
+      inject: [Stores, RESOLVED_OPTIONS],
+      useFactory: ({ counters, limits }: Stores, { clock }: ResolvedOptions) =>
+        new Alerts(counters, limits, typeof clock === 'object' ? clock : wallClock),
+    },
     RateLimitGuard,
     GlobalRateLimitGuard,
   ],
@@ -148,6 +157,7 @@ export class SlidingWindowModule
     @Inject(SLIDING_WINDOW_OPTIONS) private readonly written: SlidingWindowOptions | undefined,
     private readonly stores: Stores,
     private readonly explorer: PolicyExplorer,
+    private readonly alerts: Alerts,
     private readonly modules: ModulesContainer,
     private readonly config: ApplicationConfig,
     guard: RateLimitGuard,
@@ -193,6 +203,7 @@ export class SlidingWindowModule
 
   /** @hidden */
   async onModuleInit(): Promise<void> {
+    await this.exploreAlerts();
     await this.stores.open();
     this.log.opened();
     const problems = this.stores.selfCheck?.problems ?? [];
@@ -215,8 +226,22 @@ export class SlidingWindowModule
     }
   }
 
+  /** Only now there are instances, which may come from factories. */
+  private async exploreAlerts(): Promise<void> {
+    try {
+      const unheard = new AlertExplorer(this.alerts).explore(this.modules);
+      for (const name of unheard) {
+        new Logger('Alerts').warn(`"${name}" is counted, and no @OnThreshold listens to it here`);
+      }
+    } catch (error) {
+      await this.stores.close();
+      throw error;
+    }
+  }
+
   /** @hidden */
   async onApplicationShutdown(): Promise<void> {
+    await this.alerts.close();
     await this.stores.close();
   }
 }

@@ -4,7 +4,10 @@ import { Test } from '@nestjs/testing';
 import { configError } from '../../lib/errors.js';
 import {
   type ConfigErrorCode,
+  CountEvent,
+  type Duration,
   LimitType,
+  OnThreshold,
   type PolicyDefinition,
   RateLimit,
   RateLimitConfigError,
@@ -39,6 +42,23 @@ async function failureOf(act: () => Promise<unknown>): Promise<RateLimitConfigEr
 
 const consume = (policy: PolicyDefinition) =>
   failureOf(async () => (await boot()).consume(policy, 'user-1'));
+
+/** Alerts are looked at when all instances are there. */
+async function start(providers: Type[]): Promise<void> {
+  const imports = [SlidingWindowModule.forRoot()];
+  await (await Test.createTestingModule({ imports, providers }).compile()).init();
+}
+
+/** A class of that name whose method counts. */
+function counting(name: string, method: string, window: Duration): Type {
+  const { [name]: type } = { [name]: class {} };
+  const by = (email: string) => email;
+  const decorate = CountEvent('login-failed', { by, window, threshold: 5, clear: true });
+  const descriptor = { value: () => undefined, configurable: true };
+  decorate(type!.prototype as object, method, descriptor);
+  Object.defineProperty(type!.prototype, method, descriptor);
+  return type!;
+}
 
 /** The examples of the page, made again; and what cannot be made here, from its factory. */
 const EXAMPLES: Partial<
@@ -104,6 +124,17 @@ const EXAMPLES: Partial<
       }),
     ),
   SW_UNKNOWN_CONTEXT: () => configError.unknownContext('rmq'),
+  SW_UNKNOWN_EVENT: () => {
+    class LoginAlerts {
+      @OnThreshold('log-in-failed')
+      warn() {}
+    }
+    return failureOf(() => start([counting('LoginService', 'login', '5m'), LoginAlerts]));
+  },
+  SW_EVENTS_DIFFER: () =>
+    failureOf(() =>
+      start([counting('LoginService', 'login', '5m'), counting('TokenService', 'refresh', '1h')]),
+    ),
 };
 
 describe('docs/errors.md', () => {

@@ -11,8 +11,8 @@ import { blocksOf, PAGES, ROOT } from './pages.js';
 const FRAGMENT_HEAD = [
   `import { Body, Controller, Get, Injectable, Module, Post, UseGuards } from '@nestjs/common';`,
   `import type { ExecutionContext } from '@nestjs/common';`,
-  `import { LimitType, RateLimit, RateLimitInfo, RateLimiterService, SkipRateLimit, SlidingWindowModule, SlidingWindowService } from 'nestjs-sliding-window';`,
-  `import type { Decision, Rule } from 'nestjs-sliding-window';`,
+  `import { CountEvent, LimitType, OnThreshold, RateLimit, RateLimitInfo, RateLimiterService, SkipRateLimit, SlidingWindowModule, SlidingWindowService } from 'nestjs-sliding-window';`,
+  `import type { Decision, Rule, ThresholdAlert } from 'nestjs-sliding-window';`,
   `declare const limiter: RateLimiterService, windows: SlidingWindowService;`,
 ].join(' ');
 
