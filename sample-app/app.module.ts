@@ -8,12 +8,12 @@ import {
   SlidingWindowModule,
   type SlidingWindowOptions,
 } from '../lib/index.js';
-import { AlertFeed } from './alert-feed.js';
 import { AlgorithmsController } from './algorithms.controller.js';
 import { ConfigErrorFilter } from './config-error.filter.js';
 import { LimitTypesController } from './limit-types.controller.js';
 import { LiveController } from './live.controller.js';
 import { LiveFeed } from './live-feed.js';
+import { LoginAlerts } from './login-alerts.js';
 import { LoginController } from './login.controller.js';
 import { ObservabilityController } from './observability.controller.js';
 import { PoliciesController } from './policies.controller.js';
@@ -57,6 +57,6 @@ export function slidingWindowOptions(): SlidingWindowOptions {
     LoginController,
     ObservabilityController,
   ],
-  providers: [{ provide: APP_FILTER, useClass: ConfigErrorFilter }, AlertFeed, LiveFeed],
+  providers: [LiveFeed, LoginAlerts, { provide: APP_FILTER, useClass: ConfigErrorFilter }],
 })
 export class AppModule {}

@@ -4,6 +4,7 @@ import {
   Injectable,
   UnauthorizedException,
 } from '@nestjs/common';
+import { CountEvent } from '../lib/index.js';
 import { headerOf, requestOf } from './requests.js';
 
 /** DEMO ONLY: believes whatever name the client claims to have. */
@@ -20,6 +21,12 @@ export class DemoUserGuard implements CanActivate {
 /** DEMO ONLY: everybody's password is "secret". */
 @Injectable()
 export class DemoPasswordGuard implements CanActivate {
+  @CountEvent('login-failed', {
+    by: (context: ExecutionContext) => requestOf(context).ip,
+    window: '5m',
+    threshold: 5,
+    clear: true,
+  })
   canActivate(context: ExecutionContext): boolean {
     const { password } = (requestOf(context).body ?? {}) as { password?: unknown };
     if (password !== 'secret') throw new UnauthorizedException('Wrong password');

@@ -1,7 +1,7 @@
 import { Injectable, type MessageEvent } from '@nestjs/common';
 import { interval, map, merge, type Observable, share, startWith } from 'rxjs';
 import { type DecisionEvent, RateLimiterService, TopOffenders } from '../lib/index.js';
-import { AlertFeed } from './alert-feed.js';
+import { LoginAlerts } from './login-alerts.js';
 
 const HEARTBEAT_MS = 5000;
 
@@ -11,7 +11,7 @@ export class LiveFeed {
   private readonly offenders = new TopOffenders(100);
   private readonly shared: Observable<MessageEvent>;
 
-  constructor(limiter: RateLimiterService, alerts: AlertFeed) {
+  constructor(limiter: RateLimiterService, alerts: LoginAlerts) {
     this.shared = merge(
       limiter.decisions$.pipe(map((event) => ({ type: 'decision', data: this.seen(event) }))),
       limiter.store$.pipe(map((event) => ({ type: 'store', data: event }))),

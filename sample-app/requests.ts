@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 /** What the sample reads of a request; Express' and Fastify's both have it. */
 export interface SampleRequest {
+  ip?: string;
   headers: IncomingHttpHeaders;
   query: Record<string, unknown>;
   body?: unknown;

@@ -39,16 +39,16 @@ const declarations = new WeakMap<object, ListenerDeclaration[]>();
  */
 export function OnThreshold(
   name: string,
-): <Method extends (alert: ThresholdAlert) => unknown>(
+): (
   target: object,
   key: string | symbol,
-  descriptor: TypedPropertyDescriptor<Method>,
+  descriptor: { value?: (alert: ThresholdAlert) => unknown },
 ) => void {
   return (target, key, descriptor) => {
     const isStatic = typeof target === 'function';
     const owner = isStatic ? (target as { name: string }) : target.constructor;
     const path = `${owner.name}.${String(key)} @OnThreshold`;
-    if (typeof (descriptor as PropertyDescriptor | undefined)?.value !== 'function' || isStatic) {
+    if (typeof descriptor?.value !== 'function' || isStatic) {
       throw configError.badValue(path, isStatic ? 'static' : undefined, 'a method of instances');
     }
     declarations.set(target, [{ name, key, path }, ...(declarations.get(target) ?? [])]);

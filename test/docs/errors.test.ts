@@ -55,7 +55,7 @@ function counting(name: string, method: string, window: Duration): Type {
   const by = (email: string) => email;
   const decorate = CountEvent('login-failed', { by, window, threshold: 5, clear: true });
   const descriptor = { value: () => undefined, configurable: true };
-  decorate(type!.prototype as object, method, descriptor);
+  decorate(type!.prototype, method, descriptor);
   Object.defineProperty(type!.prototype, method, descriptor);
   return type!;
 }

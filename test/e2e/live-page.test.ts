@@ -95,7 +95,7 @@ describeWithBrowser.each(['in process', 'on Redis'])('the live page, %s', (store
   });
 
   it('raises an alert after failed logins', async () => {
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 5; i++) {
       await page.getByRole('button', { name: 'Fail a login' }).click();
       await page.locator('#last', { hasText: '401' }).waitFor();
     }

@@ -1,10 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import { Redis } from 'ioredis';
+import { firstValueFrom } from 'rxjs';
 import { RateLimiterService } from '../../lib/index.js';
 import { driveTime, type ManualClock } from '../../lib/testing/index.js';
 import { AppModule, slidingWindowOptions } from '../../sample-app/app.module.js';
+import { LoginAlerts } from '../../sample-app/login-alerts.js';
 
 interface Answer {
   status: number;
@@ -454,6 +457,19 @@ describe.each(['in-process', 'Redis'])('the sample app on the %s store', (store)
       expect((await login('secret')).status).toBe(429);
       clock.advance(1);
       expect((await login('secret')).status).toBe(200);
+    });
+
+    it('tells the log, and whoever watches, of the fifth failure of an address, once', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+      const alert = firstValueFrom(app.get(LoginAlerts).alerts$);
+      for (let i = 1; i <= 4; i++) await login('wrong', '192.0.2.2');
+      for (let i = 1; i <= 6; i++) await login('wrong');
+      expect(await alert).toMatchObject({ key: '192.0.2.1', count: 5, window: '5m' });
+      const told = warn.mock.calls.map(([text]) => String(text));
+      warn.mockRestore();
+      expect(told.filter((text) => text.includes('failed logins'))).toEqual([
+        '5 failed logins from 192.0.2.1 within 5m',
+      ]);
     });
 
     it('answers 400 to a body that is no JSON', async () => {
