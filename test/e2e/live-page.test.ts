@@ -115,12 +115,7 @@ describeWithBrowser.each(['in process', 'on Redis'])('the live page, %s', (store
 
   it('is readable in the dark and on a narrow screen', async () => {
     const background = () =>
-      page.locator('body').evaluate((body) => {
-        const { getComputedStyle } = globalThis as unknown as {
-          getComputedStyle(element: unknown): { backgroundColor: string };
-        };
-        return getComputedStyle(body).backgroundColor;
-      });
+      page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     await page.emulateMedia({ colorScheme: 'light' });
     const light = await background();
     await page.emulateMedia({ colorScheme: 'dark' });
@@ -129,7 +124,7 @@ describeWithBrowser.each(['in process', 'on Redis'])('the live page, %s', (store
     const [scrollWidth, clientWidth] = await page
       .locator('html')
       .evaluate((html) => [html.scrollWidth, html.clientWidth]);
-    expect(scrollWidth).toBeLessThanOrEqual(clientWidth!);
+    expect(scrollWidth).toBeLessThanOrEqual(clientWidth);
     await screenshot(page, `narrow and dark ${store}`);
   });
 });
